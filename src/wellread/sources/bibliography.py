@@ -28,14 +28,18 @@ from wellread.protocols import Parts, Source
 from wellread.sources import files
 from wellread.sources.hits import fused, lines
 from wellread.sources.memory import Memory
-from wellread.sources.papers import PaperOptions, Papers, family_first, from_csl, reference
+from wellread.sources.papers import PaperOptions, Papers, family_first, from_csl, work
 from wellread.types import Hit, Hits, Original, Passage, Query, Reference, Spec
 
 _MOST_BYTES = 100 * 1024 * 1024
 _ATTACHED = (".pdf", ".epub", ".html", ".htm", ".docx")
 _BIBTEX = {entry: kind for kind, (entry, _, _) in KINDS.items()} | {"conference": "paper-conference", "mastersthesis": "thesis"}
 _RIS = {tag: kind for kind, (_, _, tag) in KINDS.items()}
-_VENUES = ("journal", "journaltitle", "booktitle", "school", "institution", "publisher", "organization", "howpublished")
+_BIBTEX_SAYS = (
+    "title title, year year date, volume volume, issue number issue, pages pages, "
+    "venue journal journaltitle booktitle school institution publisher organization howpublished"
+)
+_RIS_SAYS = "title TI T1, year PY Y1 DA, venue T2 JO JF JA PB, doi DO, url UR, volume VL, issue IS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,44 +158,24 @@ def entries(path: Path) -> list[Entry]:
 
 
 def _of_bibtex(fields: dict[str, str], folder: Path) -> Entry:
-    def said(*names: str) -> str:
-        return next((words for name in names if (words := spelled(fields.get(name, "")))), "")
+    def said(name: str) -> str:
+        return spelled(fields.get(name, ""))
 
     names = re.split(r"\s+and\s+", fields.get("author") or fields.get("editor", ""))
     whole = [spelled(name) if name.strip().startswith("{") else family_first(spelled(name)) for name in names]
-    work = reference(
-        title=said("title"),
-        authors=whole,
-        year=said("year", "date"),
-        venue=said(*_VENUES),
-        doi=fields.get("doi", ""),
-        url=fields.get("url", ""),
-        volume=said("volume"),
-        issue=said("number", "issue"),
-        pages=said("pages"),
-        kind=_BIBTEX.get(fields["type"], "document"),
-    )
+    doi, url, kind = fields.get("doi", ""), fields.get("url", ""), _BIBTEX.get(fields["type"], "document")
+    found = work(said, _BIBTEX_SAYS, authors=whole, doi=doi, url=url, kind=kind)
     parts = re.split(r"(?<!\\)[;:]", fields.get("file", ""))
-    return Entry(work, said("abstract"), _named((re.sub(r"\\(.)", r"\1", part) for part in parts), folder))
+    return Entry(found, said("abstract"), _named((re.sub(r"\\(.)", r"\1", part) for part in parts), folder))
 
 
 def _of_ris(tags: dict[str, list[str]], folder: Path) -> Entry:
-    def said(*names: str) -> str:
-        return next((tags[name][0] for name in names if tags.get(name)), "")
+    def said(name: str) -> str:
+        return next(iter(tags.get(name, [])), "")
 
-    work = reference(
-        title=said("TI", "T1"),
-        authors=[*chain(tags.get("AU", []), tags.get("A1", []))],
-        year=said("PY", "Y1", "DA"),
-        venue=said("T2", "JO", "JF", "JA", "PB"),
-        doi=said("DO"),
-        url=said("UR"),
-        volume=said("VL"),
-        issue=said("IS"),
-        pages="–".join(filter(None, (said("SP"), said("EP")))),
-        kind=_RIS.get(said("TY"), "document"),
-    )
-    return Entry(work, said("AB", "N2"), _named(chain(tags.get("L1", []), tags.get("L4", [])), folder))
+    names, pages = [*tags.get("AU", []), *tags.get("A1", [])], "–".join(filter(None, (said("SP"), said("EP"))))
+    found = work(said, _RIS_SAYS, authors=names, pages=pages, kind=_RIS.get(said("TY"), "document"))
+    return Entry(found, said("AB") or said("N2"), _named(chain(tags.get("L1", []), tags.get("L4", [])), folder))
 
 
 def documents(paths: Iterable[Path]) -> tuple[Path, ...]:
@@ -295,7 +279,10 @@ _ZOTERO_KINDS = {
     "preprint": "article",
     **{kind: kind for kind in ("book", "thesis", "report", "webpage")},
 }
-_ZOTERO_VENUES = ("publicationTitle", "proceedingsTitle", "bookTitle", "university", "institution", "websiteTitle", "publisher")
+_ZOTERO_SAYS = (
+    "title title, year date, doi DOI, url url, volume volume, issue issue, pages pages, "
+    "venue publicationTitle proceedingsTitle bookTitle university institution websiteTitle publisher"
+)
 _FIELDS = """SELECT d.itemID, f.fieldName, v.value FROM itemData d JOIN fields f USING (fieldID)
 JOIN itemDataValues v USING (valueID)"""
 _CREATORS = """SELECT c.itemID, p.lastName, p.firstName FROM itemCreators c JOIN creators p USING (creatorID)
@@ -389,20 +376,10 @@ def _entries(folder: Path, collection: str | None) -> list[Entry]:
             items = database.execute(_ITEMS + (_COLLECTED if collection else ""), (collection,) if collection else ()).fetchall()
     except sqlite3.Error as problem:
         raise SourceError(f"zotero:{folder}", f"its database cannot be read: {problem}") from None
-    said = ((fields[item], _work(fields[item], names[item], kind), files[item]) for item, kind in items)
-    return [Entry(work, known.get("abstractNote", ""), documents(paths)) for known, work, paths in said]
+    return [_of_zotero(fields[item], names[item], kind, files[item]) for item, kind in items]
 
 
-def _work(said: dict[str, str], names: list[str], kind: str) -> Reference:
-    return reference(
-        title=said.get("title", ""),
-        authors=names,
-        year=said.get("date", ""),
-        venue=next((said[name] for name in _ZOTERO_VENUES if said.get(name)), ""),
-        doi=said.get("DOI", ""),
-        url=said.get("url", ""),
-        volume=said.get("volume", ""),
-        issue=said.get("issue", ""),
-        pages=said.get("pages", ""),
-        kind=_ZOTERO_KINDS.get(kind, "document"),
-    )
+def _of_zotero(said: dict[str, str], names: list[str], kind: str, paths: list[Path]) -> Entry:
+    kind = _ZOTERO_KINDS.get(kind, "document")
+    found = work(lambda name: said.get(name, ""), _ZOTERO_SAYS, authors=names, kind=kind)
+    return Entry(found, said.get("abstractNote", ""), documents(paths))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from wellread.errors import ReadError, SourceError
@@ -33,6 +33,10 @@ _CSL_KINDS = {
     "posted-content": "article",
     "dissertation": "thesis",
 }
+_CSL = (
+    "title title, year issued.date-parts.0.0 issued.raw, venue container-title publisher, doi DOI, url URL, "
+    "volume volume, issue issue, pages page"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,18 @@ def reference(
     )
 
 
+def work(said: Callable[[str], str], fields: str, **more: Any) -> Reference:
+    """A reference out of a record by a table: each part of one with the names that it may have there, the first that says it."""
+    parts = (part.split() for part in fields.split(","))
+    first = {part: next((text for name in names if (text := said(name))), "") for part, *names in parts}
+    return reference(**first, **more)
+
+
+def at_paths(item: Payload) -> Callable[[str], str]:
+    """What a record says at a path with dots."""
+    return lambda path: item.text(*(int(step) if step.isdigit() else step for step in path.split(".")))
+
+
 def family_first(name: str) -> str:
     """`Ada B. Lovelace` as `Lovelace, Ada B.`; what has a comma or one word stays as it is."""
     given, _, family = name.strip().rpartition(" ")
@@ -153,20 +169,10 @@ def from_csl(item: Payload) -> Reference:
     named = ((one, ", ".join(filter(None, (one.text("family"), one.text("given"))))) for one in item.items("author"))
     names = [one.text("literal") or one.text("name") or whole for one, whole in named]
     kind = item.text("type")
-    return reference(
-        title=item.text("title"),
-        authors=names,
-        year=item.text("issued", "date-parts", 0, 0) or item.text("issued", "raw"),
-        venue=item.text("container-title") or item.text("publisher"),
-        doi=item.text("DOI"),
-        url=item.text("URL"),
-        kind=_CSL_KINDS.get(kind, kind),
-        volume=item.text("volume"),
-        issue=item.text("issue"),
-        pages=item.text("page"),
-    )
+    return work(at_paths(item), _CSL, authors=names, kind=_CSL_KINDS.get(kind, kind))
 
 
+_ARXIV = "title title, year published, doi doi, url id"
 _MOST_WORDS = 12
 
 
@@ -208,17 +214,11 @@ class Arxiv(Papers[ArxivOptions]):
             raise self.http.error(answer.text("entry", "summary"))
 
     def hit(self, item: Payload) -> Hit | None:
-        place, links = item.text("id"), {one.text("@title"): one.text("@href") for one in item.items("link")}
-        paper = reference(
-            title=item.text("title"),
-            authors=[family_first(one.text("name")) for one in item.items("author")],
-            year=item.text("published"),
-            venue=item.text("journal_ref") or "arXiv",
-            doi=item.text("doi"),
-            url=place,
-            pdf=links.get("pdf", ""),
-            kind="article-journal" if item.text("journal_ref") else "article",
-        )
+        links = {one.text("@title"): one.text("@href") for one in item.items("link")}
+        names = [family_first(one.text("name")) for one in item.items("author")]
+        journal, pdf = item.text("journal_ref"), links.get("pdf", "")
+        venue, kind = (journal, "article-journal") if journal else ("arXiv", "article")
+        paper = work(item.text, _ARXIV, authors=names, venue=venue, pdf=pdf, kind=kind)
         return self.paper(paper, item.text("summary"), item.text("published"))
 
 
@@ -256,6 +256,10 @@ class Crossref(Papers[CrossrefOptions]):
 
 _OPENALEX_SAYS = "id,doi,display_name,authorships,publication_year,publication_date,primary_location,best_oa_location,biblio,type"
 _OPENALEX_KINDS = {"article": "article-journal", "preprint": "article", "book-chapter": "chapter", "dissertation": "thesis"}
+_OPENALEX = (
+    "title display_name, year publication_year, venue primary_location.source.display_name, doi doi, "
+    "url primary_location.landing_page_url id, pdf best_oa_location.pdf_url, volume biblio.volume, issue biblio.issue"
+)
 _LONGEST_ABSTRACT = 2000  # words
 
 
@@ -285,19 +289,9 @@ class OpenAlex(Papers[OpenAlexOptions]):
 
     def hit(self, item: Payload) -> Hit | None:
         kind, first, last = item.text("type"), item.text("biblio", "first_page"), item.text("biblio", "last_page")
-        paper = reference(
-            title=item.text("display_name"),
-            authors=[family_first(one.text("author", "display_name")) for one in item.items("authorships")],
-            year=item.text("publication_year"),
-            venue=item.text("primary_location", "source", "display_name"),
-            doi=item.text("doi"),
-            url=item.text("primary_location", "landing_page_url") or item.text("id"),
-            pdf=item.text("best_oa_location", "pdf_url"),
-            kind=_OPENALEX_KINDS.get(kind, kind),
-            volume=item.text("biblio", "volume"),
-            issue=item.text("biblio", "issue"),
-            pages=f"{first}–{last}" if first and last and first != last else first,
-        )
+        names = [family_first(one.text("author", "display_name")) for one in item.items("authorships")]
+        pages = f"{first}–{last}" if first and last and first != last else first
+        paper = work(at_paths(item), _OPENALEX, authors=names, pages=pages, kind=_OPENALEX_KINDS.get(kind, kind))
         index = item.at("abstract_inverted_index")  # the places of its words
         places = ((place.number(), word) for word in index.names() for place in index.items(word))
         words = sorted((place, word) for place, word in places if place is not None)[:_LONGEST_ABSTRACT]
@@ -305,6 +299,10 @@ class OpenAlex(Papers[OpenAlexOptions]):
 
 
 _SCHOLAR_FIELDS = "title,abstract,year,venue,authors,externalIds,openAccessPdf,publicationDate,publicationTypes,journal,url"
+_SCHOLAR = (
+    "title title, year year, venue journal.name venue, doi externalIds.DOI, url url, pdf openAccessPdf.url, "
+    "volume journal.volume, pages journal.pages"
+)
 _SCHOLAR_KINDS = {"JournalArticle": "article-journal", "Conference": "paper-conference", "Book": "book", "BookSection": "chapter"}
 
 
@@ -333,21 +331,16 @@ class SemanticScholar(Papers[SemanticScholarOptions]):
         }
 
     def hit(self, item: Payload) -> Hit | None:
-        paper = reference(
-            title=item.text("title"),
-            authors=[family_first(one.text("name")) for one in item.items("authors")],
-            year=item.text("year"),
-            venue=item.text("journal", "name") or item.text("venue"),
-            doi=item.text("externalIds", "DOI"),
-            url=item.text("url"),
-            pdf=item.text("openAccessPdf", "url"),
-            kind=_SCHOLAR_KINDS.get(item.text("publicationTypes", 0), "article"),
-            volume=item.text("journal", "volume"),
-            pages=item.text("journal", "pages"),
-        )
+        names = [family_first(one.text("name")) for one in item.items("authors")]
+        kind = _SCHOLAR_KINDS.get(item.text("publicationTypes", 0), "article")
+        paper = work(at_paths(item), _SCHOLAR, authors=names, kind=kind)
         return self.paper(paper, item.text("abstract"), item.text("publicationDate"))
 
 
+_PUBMED = (
+    "title ArticleTitle, year Journal.JournalIssue.PubDate.Year Journal.JournalIssue.PubDate.MedlineDate, venue Journal.Title, "
+    "volume Journal.JournalIssue.Volume, issue Journal.JournalIssue.Issue, pages Pagination.MedlinePgn"
+)
 _CENTRAL = "https://pmc.ncbi.nlm.nih.gov/articles/"
 
 
@@ -391,20 +384,10 @@ class PubMed(Papers[PubMedOptions]):
     def hit(self, item: Payload) -> Hit | None:
         record = item.at("MedlineCitation")
         article, ids = record.at("Article"), item.items("PubmedData", "ArticleIdList", "ArticleId")
-        issue, named = article.at("Journal", "JournalIssue"), {one.text("@IdType"): one.text() for one in ids}
-        central = named.get("pmc", "")
-        paper = reference(
-            title=article.text("ArticleTitle"),
-            authors=[_name(one) for one in article.items("AuthorList", "Author")],
-            year=issue.text("PubDate", "Year") or issue.text("PubDate", "MedlineDate"),
-            venue=article.text("Journal", "Title"),
-            doi=named.get("doi", ""),
-            url=f"https://pubmed.ncbi.nlm.nih.gov/{record.text('PMID')}/",
-            pdf=_CENTRAL + central if central.isalnum() else "",
-            volume=issue.text("Volume"),
-            issue=issue.text("Issue"),
-            pages=article.text("Pagination", "MedlinePgn"),
-        )
+        named, names = {one.text("@IdType"): one.text() for one in ids}, map(_name, article.items("AuthorList", "Author"))
+        central, url = named.get("pmc", ""), f"https://pubmed.ncbi.nlm.nih.gov/{record.text('PMID')}/"
+        pdf = _CENTRAL + central if central.isalnum() else ""
+        paper = work(at_paths(article), _PUBMED, authors=list(names), doi=named.get("doi", ""), url=url, pdf=pdf)
         said = ((one.text("@Label"), one.text()) for one in article.items("Abstract", "AbstractText"))
         return self.paper(paper, "\n".join(f"{label}: {text}" if label else text for label, text in said))
 
