@@ -110,9 +110,13 @@ class ChatModel:
             await self._on_close()
 
     def _counted(self, item: str | Completion, prompt: Prompt, begun: Sequence[Reply]) -> str | Completion:
+        """The completion with what attempts before it have used."""
         if isinstance(item, str) or len(begun) < 2:
             return item
-        return with_lost(item, estimated(prompt, begun[:-1], self.traits.count), self.traits.tariff)
+        read, said = estimated(prompt, begun[:-1], self.traits.count)
+        price = self.price(read, said)
+        cost = None if item.cost is None or price is None else item.cost + price
+        return replace(item, input_tokens=item.input_tokens + read, output_tokens=item.output_tokens + said, cost=cost)
 
     async def _begin(self, prompt: Prompt, begun: list[Reply]) -> tuple[str | Completion, AsyncGenerator[str | Completion]]:
         """Up to the first words: until then nobody sees what goes wrong."""
@@ -255,17 +259,6 @@ def estimated(prompt: Prompt, replies: Sequence[Reply], count: Callable[[str], i
         return 0, 0
     tokens_in = sum(count(message.text) for message in prompt.messages)
     return tokens_in * len(replies), sum(_heard(reply, count) for reply in replies)
-
-
-def with_lost(done: Completion, lost: tuple[int, int], tariff: Tariff) -> Completion:
-    """The completion with what attempts before it have used."""
-    price = tariff.cost(*lost)
-    return replace(
-        done,
-        input_tokens=done.input_tokens + lost[0],
-        output_tokens=done.output_tokens + lost[1],
-        cost=None if done.cost is None or price is None else done.cost + price,
-    )
 
 
 def _heard(reply: Reply, count: Callable[[str], int]) -> int:

@@ -7,7 +7,7 @@ is between the marks must never reach an answer or a parser. Stop sequences are 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 # A token of ordinary text has three to five characters. A reply this far beyond its limit comes from
 # a server that ignores the limit.
@@ -37,7 +37,15 @@ _CLOSERS = tuple(dict.fromkeys(c for opener, ends in _PAIRS.items() if "|channel
 _MARKUP = ("<|start|>assistant", "<|channel|>final<|message|>", "<|message|>", "<|end|>", "<|return|>")
 _MARKS = (*_PAIRS, *_CLOSERS, *_MARKUP)
 _LONGEST = max(map(len, _MARKS))
-_BEGUN = frozenset(mark[:length].lower() for mark in _MARKS for length in range(1, len(mark) + 1))
+
+
+def _beginnings(marks: Iterable[str]) -> frozenset[str]:
+    return frozenset(mark[:length] for mark in marks for length in range(1, len(mark)))
+
+
+def _begun(text: str, beginnings: frozenset[str], longest: int) -> int:
+    """How many characters at the end may be the beginning of a mark."""
+    return next((size for size in range(min(len(text), longest - 1), 0, -1) if text[-size:] in beginnings), 0)
 
 
 def _pattern(marks: tuple[str, ...]) -> re.Pattern[str]:
@@ -46,6 +54,7 @@ def _pattern(marks: tuple[str, ...]) -> re.Pattern[str]:
 
 
 _ANY = _pattern(_MARKS)
+_BEGINNINGS = _beginnings(map(str.lower, _MARKS))
 _ENDS = {ends: _pattern(ends) for ends in {*_PAIRS.values(), _CLOSERS}}
 _BY_LOWER = {opener.lower(): ends for opener, ends in _PAIRS.items()}
 _CLOSERS_LOWER = frozenset(closer.lower() for closer in _CLOSERS)
@@ -110,7 +119,7 @@ class Thinking:
         """Show the words up to the next mark; False when there is none yet."""
         match = _ANY.search(self._buffer)
         if match is None:
-            ready = len(self._buffer) - self._maybe_mark()
+            ready = len(self._buffer) - _begun(self._buffer.lower(), _BEGINNINGS, _LONGEST)
             self._last = self._buffer[:ready][-1:] or self._last
             self._emit(self._buffer[:ready])
             self._buffer = self._buffer[ready:]
@@ -125,11 +134,6 @@ class Thinking:
         self._ends = _BY_LOWER.get(mark.lower())
         self._orphaned = mark.lower() in _CLOSERS_LOWER
         return True
-
-    def _maybe_mark(self) -> int:
-        """How many characters at the end may be the beginning of a mark."""
-        tail = self._buffer[-(_LONGEST - 1) :].lower()
-        return next((len(tail) - place for place in range(len(tail)) if tail[place:] in _BEGUN), 0)
 
     def _emit(self, text: str) -> None:
         if self._orphaned and text.strip():
@@ -150,7 +154,8 @@ class Stops:
 
     def __init__(self, sequences: Sequence[str]) -> None:
         self._sequences = tuple(dict.fromkeys(sequence for sequence in sequences if sequence))
-        self._held = ""
+        self._beginnings, self._longest = _beginnings(self._sequences), max(map(len, self._sequences), default=0)
+        self._held: str = ""
         self.found: str | None = None
 
     def feed(self, text: str) -> str:
@@ -160,11 +165,13 @@ class Stops:
         if not self._sequences:
             return text
         text = self._held + text
-        if (place := self._first(text)) is not None:
-            start, self.found = place
+        # the sequence that is complete first, as a server reading token by token would see it
+        complete = [(at + len(one), at, one) for one in self._sequences if (at := text.find(one)) >= 0]
+        if complete:
+            _, start, self.found = min(complete)
             self._held = ""
             return text[:start]
-        keep = self._beginning(text)
+        keep = _begun(text, self._beginnings, self._longest)
         self._held = text[len(text) - keep :]
         return text[: len(text) - keep]
 
@@ -172,24 +179,6 @@ class Stops:
         """What was held back and turned out to be plain text."""
         held, self._held = self._held, ""
         return held
-
-    def _first(self, text: str) -> tuple[int, str] | None:
-        """The sequence that is complete first, as a server reading token by token would see it."""
-        found = [(start + len(s), start, s) for s in self._sequences if (start := text.find(s)) >= 0]
-        if not found:
-            return None
-        _, start, sequence = min(found)
-        return start, sequence
-
-    def _beginning(self, text: str) -> int:
-        """How many characters at the end could be the beginning of a sequence."""
-        longest = 0
-        for sequence in self._sequences:
-            for size in range(min(len(sequence) - 1, len(text)), longest, -1):
-                if text.endswith(sequence[:size]):
-                    longest = size
-                    break
-        return longest
 
 
 def unclosed(text: str, sequences: Sequence[str]) -> str | None:
