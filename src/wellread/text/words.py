@@ -308,14 +308,15 @@ def _keys(tokens: list[Token], index: int, words: Words) -> tuple[list[str], int
         words.forms.update(pairs, _KATAKANA.findall(token.raw))
         return pairs, index + 1
     if token.kind == "number" or token.form in lexicon.NUMBER_WORDS:
-        return _read_number(tokens, index, words)
+        key, behind = key_at(tokens, index, words)
+        return [key], behind
     if token.kind == "word" and (token.form not in lexicon.STOPWORDS or token.form in words.names):
         return [stem(token.form)], index + 1
     return [], index + 1
 
 
-def _read_number(tokens: list[Token], index: int, words: Words) -> tuple[list[str], int]:
-    """Note the number that starts here, with its scale ("1.5 million")."""
+def key_at(tokens: list[Token], index: int, words: Words) -> tuple[str, int]:
+    """The number that starts there, noted with its scale ("1.5 million"), and the index behind it."""
     token = tokens[index]
     following = tokens[index + 1] if index + 1 < len(tokens) else _END
     value = token.form if token.kind == "number" else str(lexicon.NUMBER_WORDS[token.form])
@@ -335,13 +336,7 @@ def _read_number(tokens: list[Token], index: int, words: Words) -> tuple[list[st
     words.counts.add(key)
     if not vague:
         words.numbers[key] = None
-    return [key], index
-
-
-def key_at(tokens: list[Token], index: int, words: Words) -> tuple[str, int]:
-    """The number that starts there, and the index behind it."""
-    keys, behind = _read_number(tokens, index, words)
-    return keys[0], behind
+    return key, index
 
 
 def _times(value: str, scale: int) -> str:
