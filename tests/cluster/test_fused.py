@@ -27,12 +27,12 @@ def found(chance: np.random.Generator, places: np.ndarray, words: float, vectors
     cosines = (chance.integers(-3, 9, count) / 9).astype(np.float32)
     cosines[chance.random(count) >= vectors] = np.nan
     near = ~np.isnan(cosines) & ((chance.random(count) < 0.5) | np.isnan(by_words))
-    return Candidates.of(np.arange(count), places, by_words, cosines, near, (b"one", b"")[:count])
+    return Candidates.of(np.arange(count), places, by_words, cosines, near, lines=(b"one", b"")[:count])
 
 
 def slowly(parts: list[Candidates]) -> list[tuple[int, float]]:
     """The same one after the other."""
-    columns = [(part.ordinals, part.words, part.meaning, part.near) for part in parts]
+    columns = [[part.columns[name] for name in ("ordinals", "words", "meaning", "near")] for part in parts]
     rows = [row for some in columns for row in zip(*(column.tolist() for column in some), strict=True)]
     words = sorted((-score, place) for place, score, _, _ in rows if score == score)[: 2 * DEPTH]
     near = sorted((-cosine, place) for place, _, cosine, is_near in rows if is_near)[:DEPTH]
@@ -83,12 +83,14 @@ def test_what_is_asked_and_answered_arrives_as_it_was_sent() -> None:
     assert codec.unpack(Wanted, codec.pack(replace(asked, meaning=None))).vector is None
     answer = found(np.random.default_rng(4), np.arange(30), 0.5, 0.5)
     assert codec.unpack(Candidates, codec.pack(answer)) == answer
-    assert [column.dtype.kind for column in (answer.rows, answer.words, answer.near)] == ["i", "f", "b"]
+    assert [answer.columns[name].dtype.kind for name in ("rows", "words", "near")] == ["i", "f", "b"]
 
 
-@pytest.mark.parametrize("change", [{"columns": b"x" * 30}, {"lines": [b"{}"] * 99}, {"count": -1}, {"lines": "x"}, {"rows": 1}])
+@pytest.mark.parametrize("change", [{"table": b"x" * 30}, {"lines": [b"{}"] * 99}, {"lines": "x"}, {"rows": 1}])
 def test_columns_that_do_not_fit_are_no_answer(change: dict[str, object]) -> None:
     """They gave passages the scores of others, or ended in an error of Python's."""
-    answer = codec.encode(found(np.random.default_rng(4), np.arange(30), 0.5, 0.5)) if change != {"rows": 1} else {}
+    answer: dict[str, object] = (
+        codec.encode(found(np.random.default_rng(4), np.arange(30), 0.5, 0.5)) if change != {"rows": 1} else {}
+    )
     with pytest.raises(ValueError):
         codec.unpack(Candidates, codec.pack({**answer, **change}))

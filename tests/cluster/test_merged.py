@@ -46,6 +46,11 @@ async def both(tmp_path: Path, count: int = 4) -> tuple[LocalIndex, MergedIndex]
     return LocalIndex.open(tmp_path / "one"), open_folder(tmp_path / "many")
 
 
+def local(member: Member) -> Shard:
+    assert isinstance(member.peer, LocalPeer)
+    return member.peer.shard
+
+
 def queries(count: int) -> list[str]:
     chance = random.Random(2)
     return [" ".join(chance.sample(WORDS, chance.randint(1, 6))) for _ in range(count)]
@@ -79,7 +84,7 @@ async def test_the_mean_length_of_a_shard_does_not_matter(tmp_path: Path) -> Non
     one, many = await both(tmp_path)
     text = "salt winter bridge"
     wanted = dict(one.by_words(text, 20))
-    apart = [dict(member.peer.shard.index.by_words(text, 20)) for member in many.members]  # pyright: ignore[reportAttributeAccessIssue]
+    apart = [dict(local(member).index.by_words(text, 20)) for member in many.members]
     assert not any(abs(max(part.values()) - max(wanted.values())) < 1e-4 for part in apart)
 
 
@@ -105,8 +110,7 @@ class Odd(LocalPeer):
 async def test_an_answer_to_another_question_is_told(tmp_path: Path) -> None:
     _, many = await both(tmp_path)
     first = many.members[0]
-    assert isinstance(first.peer, LocalPeer)
-    odd = replace(first, peer=Odd(first.peer.shard))
+    odd = replace(first, peer=Odd(local(first)))
     merged = MergedIndex([odd, *many.members[1:]], many.embedder, many.dimensions)
     with pytest.raises(IndexFault, match="something else than it was asked for"):
         await merged.search("river stone cloud", WordEmbedder(), 10)
@@ -117,17 +121,17 @@ async def test_a_shard_that_is_gone_is_said(tmp_path: Path) -> None:
     _, many = await both(tmp_path)
 
     class Gone(LocalPeer):
-        async def candidates(self, wanted: object) -> object:
+        async def candidates(self, wanted: Wanted) -> Candidates:
             raise ShardGone("no replica of shard 2 answers")
 
     broken = list(many.members)
-    broken[2] = Member(broken[2].name, broken[2].passages, Gone(broken[2].peer.shard))  # pyright: ignore
+    broken[2] = Member(broken[2].name, broken[2].passages, Gone(local(broken[2])))
     partial = MergedIndex(broken, many.embedder, many.dimensions)
     outcome = await partial.search("salt winter", WordEmbedder(), 10)
     assert outcome.gone == ("0002",)
     assert outcome.searched == pytest.approx(1 - broken[2].passages / 900)
     assert len(outcome.hits) == 10
-    nobody = [Member(m.name, m.passages, Gone(m.peer.shard)) for m in many.members]  # pyright: ignore
+    nobody = [Member(m.name, m.passages, Gone(local(m))) for m in many.members]
     everywhere = MergedIndex(nobody, many.embedder, many.dimensions)
     with pytest.raises(ShardGone):
         await everywhere.search("salt", WordEmbedder(), 10)
@@ -189,7 +193,7 @@ class Counting(LocalPeer):
 
 
 def counting(index: MergedIndex) -> tuple[MergedIndex, list[Counting]]:
-    peers = [Counting(member.peer.shard) for member in index.members]  # pyright: ignore[reportAttributeAccessIssue]
+    peers = [Counting(local(member)) for member in index.members]
     members = [Member(m.name, m.passages, peer) for m, peer in zip(index.members, peers, strict=True)]
     return MergedIndex(members, index.embedder, index.dimensions), peers
 
@@ -225,11 +229,11 @@ async def test_a_shard_that_goes_between_two_calls_is_said(tmp_path: Path, monke
     class Generous(LocalPeer):
         async def candidates(self, wanted: Wanted) -> Candidates:
             found = await super().candidates(wanted)
-            return replace(found, lines=tuple(self.shard.lines(found.rows.tolist())))
+            return replace(found, lines=tuple(self.shard.lines(found.columns["rows"].tolist())))
 
     members = list(many.members)
-    members[1] = Member("0001", members[1].passages, Going(members[1].peer.shard))  # pyright: ignore[reportAttributeAccessIssue]
-    others = [m if isinstance(m.peer, Going) else Member(m.name, m.passages, Generous(m.peer.shard)) for m in members]  # pyright: ignore
+    members[1] = Member("0001", members[1].passages, Going(local(members[1])))
+    others = [m if isinstance(m.peer, Going) else Member(m.name, m.passages, Generous(local(m))) for m in members]
     for some in (members, others):  # also where it is the only one that is asked twice
         outcome = await MergedIndex(some, many.embedder, many.dimensions).search("salt winter bridge", WordEmbedder(), 10)
         assert (outcome.gone, len(outcome.hits)) == (("0001",), 10)

@@ -38,7 +38,7 @@ from wellread.index.feed import BATCH, Batch, Feed, embedding_text
 from wellread.index.folder import BUILDING, BeingWritten
 from wellread.index.following import passages
 from wellread.index.inputs import InputOptions, Item, origin, parts
-from wellread.index.manifest import checksum, sealed
+from wellread.index.manifest import checksum
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import SAMPLE, Bytes, Codes, Floats, calibrate, check, to_bytes, to_codes
 from wellread.index.write import sample
@@ -336,14 +336,10 @@ def build(where: str | Path, order: Order, progress: Progress = silent, told: To
             order.dimensions,
             order.words,
             tuple(share_words(work, place, entries)),
-            sharded.next_generation(place.content(sharded.NAME)),
             origin={"inputs": order.origin},
             language=embedded.language,
         )
-        place.put(sharded.NAME, sealed(made))
-        sharded.tidy(place, made)
-        place.remove(BUILDING)
-    return made
+        return sharded.finish(place, made)
 
 
 def data_set(folder: Path, order: Order, progress: Progress = silent, told: Told | None = None) -> int:

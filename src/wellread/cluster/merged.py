@@ -51,12 +51,6 @@ class Peer(ABC):
     async def lines(self, rows: Sequence[int]) -> Sequence[bytes]:
         return await self.call("lines", rows)
 
-    async def document(self, name: str) -> Sequence[tuple[int, bytes]]:
-        return await self.call("document", name)
-
-    async def titled(self, title: str) -> Sequence[tuple[int, bytes]]:
-        return await self.call("titled", title)
-
 
 class LocalPeer(Peer):
     """A shard in this process."""
@@ -115,16 +109,21 @@ class MergedIndex:
 
     async def document(self, name: str) -> list[Hit]:
         """All passages of a document, in order."""
-        return await self._all(lambda peer: peer.document(name))
+        return await self._all("document", name)
 
     async def titled(self, title: str) -> list[Hit]:
-        return await self._all(lambda peer: peer.titled(title))
+        return await self._all("titled", title)
 
     @cached_property
     def _analyser(self) -> lexical.tantivy.TextAnalyzer:
         return lexical.analyser(self._language)
 
-    async def _all(self, call: Callable[[Peer], Awaitable[Sequence[tuple[int, bytes]]]]) -> list[Hit]:
+    async def _all(self, method: str, name: str) -> list[Hit]:
+        """The passages that the shards' method gives, with their places in the whole, for a name."""
+
+        async def call(peer: Peer) -> Sequence[tuple[int, bytes]]:
+            return await peer.call(method, name)
+
         found, missing = await self._everywhere(call)
         if missing and not any(found.values()):
             raise next(iter(missing.values()))
@@ -158,17 +157,17 @@ class MergedIndex:
         """Passages by their places in the whole: most were sent along, the others are asked for."""
         known: dict[int, bytes] = {}
         for part in found.values():
-            known.update(zip(part.ordinals[: len(part.lines)].tolist(), part.lines, strict=True))
+            known.update(zip(part.columns["ordinals"][: len(part.lines)].tolist(), part.lines, strict=True))
         absent = [place for place in places if place not in known]
         if not absent:
             return known, {}
-        held = {number: np.isin(part.ordinals, absent) for number, part in found.items()}
-        asked = {number: found[number].rows[mine].tolist() for number, mine in held.items() if mine.any()}
+        held = {number: np.isin(part.columns["ordinals"], absent) for number, part in found.items()}
+        asked = {number: found[number].columns["rows"][mine].tolist() for number, mine in held.items() if mine.any()}
         sent, lost = await self._some(
             {number: _as_many(self.members[number].peer.lines(rows), len(rows)) for number, rows in asked.items()}
         )
         for number, some in sent.items():
-            known.update(zip(found[number].ordinals[held[number]].tolist(), some, strict=True))
+            known.update(zip(found[number].columns["ordinals"][held[number]].tolist(), some, strict=True))
         return known, lost
 
     def _share(self, gone: Sequence[int]) -> float:
@@ -225,5 +224,6 @@ def _read(decode: Callable[[bytes], T], line: bytes) -> T:
 
 def fused_of(parts: Sequence[Candidates], wanted: Wanted) -> list[tuple[int, float]]:
     """Places in the whole with their scores, best first."""
-    columns = zip(*((part.ordinals, part.words, part.meaning, part.near) for part in parts), strict=True)
-    return fused(Scored(*map(np.concatenate, columns)), wanted.depth, wanted.options.fusion)
+    every = np.concatenate([part.columns for part in parts])
+    scored = Scored(every["ordinals"], every["words"], every["meaning"], every["near"])
+    return fused(scored, wanted.depth, wanted.options.fusion)

@@ -22,7 +22,6 @@ from wellread.errors import IndexFault, UsageError
 from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import Batch, Feed
-from wellread.index.folder import BUILDING
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
@@ -127,12 +126,8 @@ async def _put_apart(
             progress("shards", number + 1, count)
         shard.share_words(homes)
         entries = tuple(sharded.entry_of(home, home.name) for home in homes)
-        generation = sharded.next_generation(place.content(sharded.NAME))
         about = content.embedder, content.dimensions, content.words
-        made = Sharded(*about, entries, generation, origin=origin, language=language)
-        place.put(sharded.NAME, manifest.sealed(made))
-        sharded.tidy(place, made)
-        place.remove(BUILDING)
+        made = sharded.finish(place, Sharded(*about, entries, origin=origin, language=language))
     return made, sum(int((one.parts != number).sum()) for number, one in enumerate(members))
 
 

@@ -199,7 +199,15 @@ def _hash(field: str, word: str) -> int:
 
 
 _SPARE = 20  # passages for the case that a shard has more than its share of the best
-_ROW = 25  # bytes of the columns for each row
+_COLUMNS = np.dtype(
+    [
+        ("rows", np.int64),
+        ("ordinals", np.int64),
+        ("words", np.float32),
+        ("meaning", np.float32),
+        ("near", np.bool_),  # found by meaning, not only given its cosine
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,46 +236,22 @@ class Candidates:
     """What a shard has found, the most promising first: rows there and places in the whole, with scores; NaN where there is
     none. The first rows come with their passages, as they are stored."""
 
-    count: int
-    columns: bytes
+    table: bytes  # rows of `_COLUMNS`
     lines: tuple[bytes, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.count < 0 or len(self.columns) != _ROW * self.count or len(self.lines) > self.count:
+        count, rest = divmod(len(self.table), _COLUMNS.itemsize)
+        if rest or len(self.lines) > count:
             raise ValueError("columns of unequal length would give passages the scores of others")
 
     @classmethod
-    def of(
-        cls,
-        rows: NDArray[np.int64],
-        ordinals: NDArray[np.int64],
-        words: NDArray[np.float32],
-        meaning: NDArray[np.float32],
-        near: NDArray[np.bool_],
-        lines: tuple[bytes, ...] = (),
-    ) -> Candidates:
-        return cls(len(rows), b"".join([column.tobytes() for column in (rows, ordinals, words, meaning, near)]), lines)
+    def of(cls, *columns: NDArray[Any], lines: tuple[bytes, ...] = ()) -> Candidates:
+        """These columns, in the order of `_COLUMNS`."""
+        return cls(np.rec.fromarrays(columns, _COLUMNS).tobytes(), lines)
 
     @property
-    def rows(self) -> NDArray[np.int64]:
-        return np.frombuffer(self.columns, np.int64, self.count)
-
-    @property
-    def ordinals(self) -> NDArray[np.int64]:
-        return np.frombuffer(self.columns, np.int64, self.count, 8 * self.count)
-
-    @property
-    def words(self) -> NDArray[np.float32]:
-        return np.frombuffer(self.columns, np.float32, self.count, 16 * self.count)
-
-    @property
-    def meaning(self) -> NDArray[np.float32]:
-        return np.frombuffer(self.columns, np.float32, self.count, 20 * self.count)
-
-    @property
-    def near(self) -> NDArray[np.bool_]:
-        """Found by meaning, not only given its cosine."""
-        return np.frombuffer(self.columns, np.bool_, self.count, 24 * self.count)
+    def columns(self) -> NDArray[np.void]:
+        return np.frombuffer(self.table, _COLUMNS)
 
 
 _Scored: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float32]]  # rows with their scores, best first
@@ -303,7 +287,7 @@ class Shard:
         order = _most_promising(words, meaning, near, wanted)
         rows = found.rows[order]
         lines = self._first_lines(rows[: wanted.share(max(LOOKED_AT, wanted.limit))].tolist())
-        return Candidates.of(rows, self.ordinals[rows], words[order], meaning[order], near[order], lines)
+        return Candidates.of(rows, self.ordinals[rows], words[order], meaning[order], near[order], lines=lines)
 
     def lines(self, rows: Sequence[int]) -> list[bytes]:
         """Passages as they are stored."""

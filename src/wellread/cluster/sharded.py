@@ -20,8 +20,8 @@ import tempfile
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -115,12 +115,16 @@ def _check_format(named: str, found: int) -> None:
         raise IndexFault(f"{named} names shards of format {found}, this wellread reads {FORMAT}: {remedy}")
 
 
-def next_generation(raw: bytes | None) -> int:
-    """The number of the state that comes after the one whose manifest this is."""
-    try:
-        return 1 if raw is None else decoded(raw, NAME).generation + 1
-    except IndexFault:
-        return 1
+def finish(place: Place, content: Sharded) -> Sharded:
+    """Make this the state of the index after the one that was there: shards that it does not name go, and the place of work."""
+    if (raw := place.content(NAME)) is not None:
+        with suppress(IndexFault):  # one that is damaged does not count
+            content = replace(content, generation=decoded(raw, NAME).generation + 1)
+    place.put(NAME, manifest.sealed(content))
+    for name in place.names(SHARDS) - {entry.name for entry in content.shards}:
+        place.remove(f"{SHARDS}/{name}")
+    place.remove(BUILDING)
+    return content
 
 
 def none_empty(empty: int, count: int) -> None:
@@ -374,12 +378,6 @@ def publish(folder: Path, address: str) -> None:
     for home in homes:
         far.put_folder(home, f"{SHARDS}/{home.name}")
     far.put(NAME, folder / NAME)
-
-
-def tidy(place: Place, content: Sharded) -> None:
-    """Delete shards that are not named any more."""
-    for name in place.names(SHARDS) - {entry.name for entry in content.shards}:
-        place.remove(f"{SHARDS}/{name}")
 
 
 def _fetch(far: Place, home: Path, entry: ShardEntry) -> None:
