@@ -46,29 +46,26 @@ class Metrics:
 
 def text(metrics: Metrics, gate: Gate, failed_writes: int) -> str:
     """The whole page."""
-    page = _Page()
-    page.add(
-        "runs_total", "counter", "Runs that ended.", {_labels(strategy=s, outcome=o): n for (s, o), n in metrics.runs.items()}
-    )
-    page.add("runs_running", "gauge", "Runs going on now.", {"": gate.running})
-    page.add("runs_queued", "gauge", "Runs waiting for their turn.", {"": len(gate.queue)})
-    page.add("runs_refused_total", "counter", "Runs sent away with 429.", {"": gate.refused})
     total = sum(metrics.runs.values())
-    rows: dict[str, float] = {f'_bucket{{le="{bucket:g}"}}': metrics.durations[bucket] for bucket in _BUCKETS}
-    rows |= {'_bucket{le="+Inf"}': total, "_sum": metrics.seconds, "_count": total}
-    page.add("run_seconds", "histogram", "How long runs took.", rows)
-    page.add("events_total", "counter", "Events of detached runs.", {"": metrics.events})
-    for name in _SPENT:
-        page.add(
-            f"{name}_total", "counter", f"{name.replace('_', ' ').capitalize()} of finished runs.", {"": metrics.spent[name]}
-        )
-    page.add("cost_dollars_total", "counter", "Known cost of finished runs.", {"": metrics.cost})
-    responses = {_labels(method=m, status=s): n for (m, s), n in metrics.responses.items()}
-    page.add("http_responses_total", "counter", "Responses by method and status.", responses)
-    page.add("history_failed_writes_total", "counter", "Writes that failed.", {"": failed_writes})
-    for name, help in _CLUSTER.items():
-        page.add(f"cluster_{name}_total", "counter", help, _of_shards(name))
-    return "\n".join(page.lines) + "\n"
+    seconds: dict[str, float] = {f'_bucket{{le="{bucket:g}"}}': metrics.durations[bucket] for bucket in _BUCKETS}
+    seconds |= {'_bucket{le="+Inf"}': total, "_sum": metrics.seconds, "_count": total}
+    runs = {_labels(strategy=strategy, outcome=outcome): count for (strategy, outcome), count in metrics.runs.items()}
+    responses = {_labels(method=method, status=status): count for (method, status), count in metrics.responses.items()}
+    spent = {name: f"{name.replace('_', ' ').capitalize()} of finished runs." for name in _SPENT}
+    parts = [
+        _part("runs_total", "counter", "Runs that ended.", runs),
+        _part("runs_running", "gauge", "Runs going on now.", {"": gate.running}),
+        _part("runs_queued", "gauge", "Runs waiting for their turn.", {"": len(gate.queue)}),
+        _part("runs_refused_total", "counter", "Runs sent away with 429.", {"": gate.refused}),
+        _part("run_seconds", "histogram", "How long runs took.", seconds),
+        _part("events_total", "counter", "Events of detached runs.", {"": metrics.events}),
+        *(_part(f"{name}_total", "counter", help, {"": metrics.spent[name]}) for name, help in spent.items()),
+        _part("cost_dollars_total", "counter", "Known cost of finished runs.", {"": metrics.cost}),
+        _part("http_responses_total", "counter", "Responses by method and status.", responses),
+        _part("history_failed_writes_total", "counter", "Writes that failed.", {"": failed_writes}),
+        *(_part(f"cluster_{name}_total", "counter", help, _of_shards(name)) for name, help in _CLUSTER.items()),
+    ]
+    return "".join(parts)
 
 
 def _of_shards(name: str) -> dict[str, float]:
@@ -79,13 +76,9 @@ def _of_shards(name: str) -> dict[str, float]:
     return {_labels(shard=shard): float(getattr(known, name)) for shard, known in replicas.counts().items()}
 
 
-@dataclass(slots=True)
-class _Page:
-    lines: list[str] = field(default_factory=list[str])
-
-    def add(self, name: str, kind: str, help: str, rows: Mapping[str, float]) -> None:
-        self.lines += [f"# HELP wellread_{name} {help}", f"# TYPE wellread_{name} {kind}"]
-        self.lines += [f"wellread_{name}{labels} {value:.10g}" for labels, value in rows.items()]
+def _part(name: str, kind: str, help: str, rows: Mapping[str, float]) -> str:
+    values = "".join(f"wellread_{name}{labels} {value:.10g}\n" for labels, value in rows.items())
+    return f"# HELP wellread_{name} {help}\n# TYPE wellread_{name} {kind}\n{values}"
 
 
 def _labels(**values: object) -> str:

@@ -120,8 +120,7 @@ class Reply:
         self.head: dict[str, Any] = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": model}
 
     def whole(self, answer: AnswerJson) -> dict[str, Any]:
-        text = openai_format.spoken(answer)
-        content = text + openai_format.sources(answer)
+        text, content = openai_format.said_and_left(answer)
         message = {"role": "assistant", "content": content, "refusal": None, "annotations": _annotations(text, answer)}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         more = openai_format.beyond(answer)
@@ -153,8 +152,7 @@ def _ending(reply: Reply, ending: Ending, said: str, usage: bool) -> list[str]:
     """What has not been said yet, the annotations and the last chunk."""
     if (answer := ending.answer) is None or ending.problem:
         return [openai_format.line({"error": openai_format.fault(ending.status, ending.problem or "the run failed")})]
-    text = said + openai_format.remaining(answer, said)
-    rest = text[len(said) :] + openai_format.sources(answer, streamed=bool(said))
+    text, rest = openai_format.said_and_left(answer, said)
     lines = [reply.chunk({"content": rest})] if rest else []
     lines.append(reply.chunk({"annotations": _annotations(text, answer)}, finish="stop", wellread=openai_format.beyond(answer)))
     return [*lines, reply.usage(answer)] if usage else lines
@@ -382,9 +380,8 @@ class Script:
         annotations: list[dict[str, Any]] = []
         state = state_of(ending)
         if state != "failed" and ending.answer is not None:
-            words = self.said + openai_format.remaining(ending.answer, self.said)
+            words, rest = openai_format.said_and_left(ending.answer, self.said)
             annotations = url_citations(words, ending.answer)
-            rest = words[len(self.said) :] + openai_format.sources(ending.answer, streamed=bool(self.said))
             lines += [self.delta(rest)] if rest else []
             lines += [self._annotation(number, one) for number, one in enumerate(annotations)]
         output: list[dict[str, Any]] = []
@@ -422,8 +419,8 @@ def whole(envelope: Envelope, ending: Ending) -> dict[str, Any]:
     state = state_of(ending)
     if state == "failed" or ending.answer is None:
         return envelope.response("failed", [], ending)
-    words = openai_format.spoken(ending.answer)
-    part = text_part(words + openai_format.sources(ending.answer), url_citations(words, ending.answer))
+    words, content = openai_format.said_and_left(ending.answer)
+    part = text_part(content, url_citations(words, ending.answer))
     return envelope.response(state, [envelope.message(state, part)], ending)
 
 

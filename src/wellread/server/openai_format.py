@@ -123,10 +123,11 @@ def sources(answer: AnswerJson, *, streamed: bool = False) -> str:
     return (f"\n\n{lacking}" if lacking else "") + beside(parts) + listed + (f"\n\n{meaning}" if meaning else "")
 
 
-def remaining(answer: AnswerJson, said: str) -> str:
-    """What is left to say of the text when this much has been."""
+def said_and_left(answer: AnswerJson, said: str = "") -> tuple[str, str]:
+    """The whole text, and what is left to send of it and behind it when this much has been."""
     words = spoken(shown(answer, "none" if said else None))
-    return words[len(said) :] if words.startswith(said) else ""
+    text = words if words.startswith(said) else said
+    return text, text[len(said) :] + sources(answer, streamed=bool(said))
 
 
 def cited(text: str, answer: AnswerJson) -> list[dict[str, Any]]:

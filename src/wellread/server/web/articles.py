@@ -36,28 +36,23 @@ _OUTCOMES = {
 _LONG = 1_200  # characters of a model's thought that are shown
 _FOLDED = 160  # … and from how many on it has to be unfolded
 _STATUS = 120
-_ICONS: dict[type[events.Event], str] = {
-    events.Thought: "thought",
-    events.Searched: "search",
-    events.PageRead: "page",
-    events.PageFailed: "warning",
-    events.Ranked: "rank",
-    events.Graded: "check",
-    events.Decided: "fork",
-    events.Rewritten: "fork",
-    events.Understood: "fork",
-    events.Outlined: "fork",
-    events.Section: "check",
-    events.ModelCalled: "model",
-    events.Notice: "warning",
-    events.Exhausted: "warning",
-    events.Cut: "warning",
-}
-_CLASSES: dict[type[events.Event], str] = {
-    events.PageFailed: "step-weak",
-    events.Notice: "step-weak",
-    events.Exhausted: "step-weak",
-    events.ModelCalled: "step-quiet",
+# The picture of each kind of event that makes a step, and the look of it.
+_STEPS: dict[type[events.Event], tuple[str, str]] = {
+    events.Thought: ("thought", "step"),
+    events.Searched: ("search", "step"),
+    events.PageRead: ("page", "step"),
+    events.PageFailed: ("warning", "step step-weak"),
+    events.Ranked: ("rank", "step"),
+    events.Graded: ("check", "step"),
+    events.Decided: ("fork", "step"),
+    events.Rewritten: ("fork", "step"),
+    events.Understood: ("fork", "step"),
+    events.Outlined: ("fork", "step"),
+    events.Section: ("check", "step"),
+    events.ModelCalled: ("model", "step step-quiet"),
+    events.Notice: ("warning", "step step-weak"),
+    events.Exhausted: ("warning", "step step-weak"),
+    events.Cut: ("warning", "step"),
 }
 
 
@@ -305,14 +300,14 @@ def _highlighted(passage: Passage, found: Sequence[CitationJson]) -> Safe:
 
 def step(event: events.Event) -> Safe:
     """The step's HTML; empty for events that make none."""
-    picture, words = _ICONS.get(type(event)), event.said()
-    if picture is None or words is None:
+    (picture, look), words = _STEPS.get(type(event), ("", "")), event.said()
+    if not picture or words is None:
         return Safe("")
     if isinstance(event, events.Graded) and not event.relevant:
         picture = "cross"
     body = el("div", *_body(event, words), class_="step-body")
     at = el("time", f"{event.at:.1f} s", class_="step-time")
-    return el("li", icon(picture), body, at, class_=f"step {_CLASSES.get(type(event), '')}".strip())
+    return el("li", icon(picture), body, at, class_=look)
 
 
 def status(event: events.Event) -> str:
