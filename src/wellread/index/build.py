@@ -53,9 +53,7 @@ async def build(folder: Path, feed: Feed, options: BuildOptions | None = None, p
             made = await _words_first(folder, feed, options, progress)
         else:
             made = await _with_vectors(folder, feed, options, progress)
-        shutil.rmtree(folder / BUILDING, ignore_errors=True)
-        tidy(folder, made)
-    return made
+        return _tidied(folder, made)
 
 
 async def _words_first(folder: Path, feed: EmbeddingFeed, options: BuildOptions, progress: Progress) -> Manifest:
@@ -134,18 +132,14 @@ async def fill_segment(
 
 async def _ahead(batches: AsyncIterator[Batch]) -> AsyncGenerator[Batch]:
     """The same batches; the next one is made while one is written."""
-    coming = asyncio.ensure_future(_next(batches))
+    coming = asyncio.ensure_future(anext(batches, None))
     try:
         while (batch := await coming) is not None:
-            coming = asyncio.ensure_future(_next(batches))
+            coming = asyncio.ensure_future(anext(batches, None))
             yield batch
     finally:
         coming.cancel()
         await asyncio.gather(coming, return_exceptions=True)
-
-
-async def _next(batches: AsyncIterator[Batch]) -> Batch | None:
-    return await anext(batches, None)
 
 
 def _begin(work: Path, plan: _Plan, resume: bool) -> _Plan:
@@ -222,9 +216,7 @@ async def add(folder: Path, feed: Feed, options: BuildOptions | None = None, pro
             fresh = await _add_texts(folder, index, feed, options, progress)
         else:
             fresh = await _add_vectors(folder, index, feed, options, progress)
-        shutil.rmtree(folder / BUILDING, ignore_errors=True)
-        tidy(folder, fresh)
-        return fresh
+        return _tidied(folder, fresh)
 
 
 async def _add_texts(folder: Path, index: LocalIndex, feed: EmbeddingFeed, options: BuildOptions, progress: Progress) -> Manifest:
@@ -271,7 +263,7 @@ async def update(
         await unbroken(growing.merge, first)
         if embedder is not None and growing.content.rows:
             await embed(folder, folder, embedder, progress=progress)
-        made = await unbroken(_tidied, folder, growing)
+        made = await unbroken(_tidied, folder, existing(folder) or growing.content)
         return Changes.between(before, growing.entries, made)
 
 
@@ -286,9 +278,9 @@ def _forget_gone(growing: Growing, inputs: Following) -> None:
     growing.publish(complete=True)
 
 
-def _tidied(folder: Path, growing: Growing) -> Manifest:
+def _tidied(folder: Path, made: Manifest) -> Manifest:
+    """Without what work in progress has left, and what no manifest names any more."""
     shutil.rmtree(folder / BUILDING, ignore_errors=True)
-    made = existing(folder) or growing.content
     tidy(folder, made)
     return made
 
@@ -326,6 +318,5 @@ def remove(folder: Path, names: Sequence[str]) -> int:
         generation = index.manifest.generation + 1
         fresh = replace(index.manifest, removed=write_removed(folder, gone, generation), generation=generation)
         manifest.save(folder, fresh)
-        shutil.rmtree(folder / BUILDING, ignore_errors=True)
-        tidy(folder, fresh)
+        _tidied(folder, fresh)
         return count

@@ -76,10 +76,7 @@ class Requests:
     def _put_in(self, line: str) -> str:
         if "\\*" not in line:
             return line
-        return _STRING.sub(self._string, line)
-
-    def _string(self, found: re.Match[str]) -> str:
-        return self._strings.get(found[1] or found[2] or found[3], "")
+        return _STRING.sub(lambda found: self._strings.get(found[1] or found[2] or found[3], ""), line)
 
     def _decide(self, name: str, rest: str, waiting: deque[str]) -> None:
         """Go on with what follows a condition that holds on a terminal, and pass over what follows another."""

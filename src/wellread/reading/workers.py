@@ -44,23 +44,19 @@ class _Turn:
         self.wanted = wanted
         self._lock = threading.Lock()
         self._child: Child | None = None
-        self._given_up = False
+        self.given_up = False
 
     def give_up(self) -> None:
         with self._lock:
-            self._given_up = True
+            self.given_up = True
             if self._child is not None:
                 self._child.kill()
 
     def take(self, child: Child | None) -> None:
         with self._lock:
             self._child = child
-            if child is not None and self._given_up:
+            if child is not None and self.given_up:
                 child.kill()
-
-    @property
-    def given_up(self) -> bool:
-        return self._given_up
 
 
 class Workers:
