@@ -1,13 +1,13 @@
 """Questions in people's own words about manuals that nothing was trained or tuned on: right, wrong, rightly refused.
 
-    python benchmarks/documents_asked.py [--part report|tune|fixed] [--questions N] [--effort normal|low|high] [--data DIR]
+    python benchmarks/documents_asked.py [--part report|tune|fixed|next] [--questions N] [--effort normal|low|high] [--data DIR]
         [--show]
 
 `training/evaluator/held_out.jsonl` holds the questions, written by hand by somebody who saw one passage at a time and no answer
 of the program; of the sentences that answer it has checksums of every three words, not the text. DIR holds unpacked packages, a
 folder each; without it they are fetched by name. All packages of a part are one index. Questions without `runs` are
-such as a manual could be expected to answer and does not. The part `fixed` was written before anything was run on its
-packages, and is used once at the end of a round.
+such as a manual could be expected to answer and does not. The parts `fixed` and `next` were written before
+anything was run on their packages, to be asked once at the end of a round; `fixed` has been, `next` has not.
 
 An answer is right if its headline holds the words asked for, or if what is quoted below it and the sentences that were named
 have most of the one's or the other's runs of three words in common; without a headline, all that is told (at most 900
@@ -106,7 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--effort", choices=("low", "normal", "high"), default="normal")
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--part", choices=("report", "tune", "fixed"), default="report")
+    parser.add_argument("--part", choices=("report", "tune", "fixed", "next"), default="report")
     parser.add_argument("--questions", type=int, help="so many of them")
     parser.add_argument("--quick", action="store_true", help="forty questions")
     parser.add_argument("--show", action="store_true", help="every question with what was said")

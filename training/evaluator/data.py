@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-Part = Literal["train", "tune", "report", "fixed"]
+Part = Literal["train", "tune", "report", "fixed", "next"]
 Form = Literal["", "span", "yes", "no", "text", "none"]
 Mark = tuple[int, int, int]  # a passage's number, and which of its characters
 
