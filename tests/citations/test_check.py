@@ -559,6 +559,7 @@ def test_two_names_in_one_post_are_not_connected_by_that() -> None:
     [
         ("Third, the ferry was late on August 10.", True),  # counts the answer's points, not the ferries
         ("A fourth point is that the ferry was late.", True),
+        ("Third, the ferry was late with all 3 ferries.", False),  # the same number, which counts something now
         ("The third ferry was late on August 10.", False),
         ("A third of the ferries was late.", False),
         ("The ferry was late on April 10.", False),

@@ -233,9 +233,8 @@ class Evidence:
         lacking = {key for key in words.numbers if not has_number(counts, key)}
         if not lacking:
             return []
-        lacking = lacking.difference(*(one.forms for one in line.mentions if enumerates(one, line)))
-        said = [one for one in line.mentions if one.kind != "name" and one.forms & lacking]
-        unplaced = lacking.difference(*(one.forms for one in said))  # behind what is read in order
+        said = [one for one in line.mentions if one.kind != "name" and one.forms & lacking and not enumerates(one, line)]
+        unplaced = lacking.difference(*(one.forms for one in line.mentions))  # behind what is read in order
         known = Known.of(counts | words.counts - lacking)
         unknown = [one for one in said if not follows(one, line, known)]
         return [*unknown, *(Mention("number", frozenset((key,)), 0, 0) for key in unplaced)]
