@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -13,6 +14,9 @@ from tests.index.embedders import WordEmbedder
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.build import BuildOptions, add, build, remove
 from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.index.folder import tidy
+from wellread.index.lexical import FOLDER, Words
+from wellread.index.manifest import SEGMENTS
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.types import Passage
 
@@ -78,3 +82,28 @@ async def test_each_reader_sees_one_state(tmp_path: Path) -> None:
     assert faults == []
     assert min(looks) > 0
     assert LocalIndex.open(folder).manifest.passages == 2 * PARTS
+
+
+async def test_a_segment_is_gone_at_once_for_who_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tantivy takes a missing file for an empty one: half a folder must not be found."""
+    await build(tmp_path, feed(0), BuildOptions())
+    (place,) = (tmp_path / SEGMENTS).iterdir()
+    half_done: list[Path] = []
+
+    def slowly(path: Path, **_: object) -> None:
+        half_done.append(path)
+
+    monkeypatch.setattr(shutil, "rmtree", slowly)
+    tidy(tmp_path)
+    assert [path.is_dir() for path in half_done] == [True]
+    with pytest.raises(DamagedFile, match="No such file"):
+        Words(place / FOLDER)
+
+
+async def test_words_that_cannot_be_read_are_damage(tmp_path: Path) -> None:
+    await build(tmp_path, feed(0), BuildOptions())
+    index = LocalIndex.open(tmp_path)
+    for path in await asyncio.to_thread(lambda: list(tmp_path.rglob("*.pos"))):
+        path.unlink()
+    with pytest.raises(DamagedFile):
+        index.by_words("lighthouse", 5)

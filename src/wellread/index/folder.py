@@ -8,7 +8,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -111,7 +111,10 @@ def tidy(folder: Path, *current: Manifest) -> None:
     segments = {segment.name: segment for content in current for segment in content.segments}
     for path in (folder / SEGMENTS).glob("*"):
         if path.name not in segments:
-            shutil.rmtree(path, ignore_errors=True)
+            gone = path.with_suffix(".gone")
+            with suppress(OSError):  # of one that a tidying before this left
+                path.rename(gone)  # at once, so that who opens it now misses all of it
+            shutil.rmtree(gone, ignore_errors=True)
         elif FLOATS not in segments[path.name].files and segments[path.name].vectors:
             (path / FLOATS).unlink(missing_ok=True)
     listed = {entry.name for content in current for entry in (content.removed, content.read) if entry is not None}

@@ -180,6 +180,8 @@ def _open(folder: Path) -> tuple[tantivy.Index, tantivy.Searcher]:
                 (links / name).symlink_to((folder / name).resolve())
         index = tantivy.Index.open(str(links))
         index.config_reader("manual")
-        return index, index.searcher()
+        searcher = index.searcher()
+        (folder / "meta.json").stat()  # tantivy takes a file that was deleted meanwhile for an empty one
+        return index, searcher
     finally:
         shutil.rmtree(links, ignore_errors=True)  # the files stay mapped

@@ -95,7 +95,8 @@ class SegmentReader:
     def by_words(self, text: str, limit: int) -> list[tuple[int, float]]:
         """(row, BM25 score), best first."""
         self._watch.check()
-        return self.words.search(text, limit)
+        with self.damage():
+            return self.words.search(text, limit)
 
     def close(self) -> None:
         """End what runs in the background."""

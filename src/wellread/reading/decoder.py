@@ -30,6 +30,7 @@ LONGEST_LINE = 20_000_000  # characters of a row as JSON
 VECTORS = {"emb_int8": "int8", "emb_ubinary": "uint8"}  # columns that embedded data sets have
 _START = "import sys; sys.path[:] = sys.argv[3:]; from wellread.reading.decoder import main; main(sys.argv[1], sys.argv[2])"
 _FAILED = b"!"  # before the reason, in the place of a row
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}  # numpy takes 40 MB for each, and one for each core
 _MEMORY = 1 << 30  # bytes beside the libraries
 _SECONDS = 60.0  # of the processor's time for some rows
 _ROWS = 1000  # decoded at once
@@ -48,7 +49,7 @@ def lines(reader: str, paths: Sequence[Path], longest: int = LONGEST_LINE) -> Ge
 
 
 def _lines(reader: str, paths: Sequence[Path], longest: int) -> Iterator[str]:
-    count, reason = 0, "it is damaged, or takes more memory or time than a file may"
+    count, reason = 0, ""
     with ExitStack() as stack:
         handles = [stack.enter_context(_opened(path)).fileno() for path in paths]
         process = subprocess.Popen(
@@ -56,7 +57,7 @@ def _lines(reader: str, paths: Sequence[Path], longest: int) -> Iterator[str]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ},
+            env=_ONE_THREAD | {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ},
             pass_fds=handles,
         )
         stack.enter_context(process)
@@ -64,13 +65,14 @@ def _lines(reader: str, paths: Sequence[Path], longest: int) -> Iterator[str]:
         written = cast("BinaryIO", process.stdout)
         for line in iter(lambda: written.readline(longest), b""):
             if line.startswith(_FAILED):
-                reason = line.decode().removeprefix(_FAILED.decode()).strip() or reason
+                reason = line.decode().removeprefix(_FAILED.decode()).strip()
                 break
             yield line.decode()
             count += 1
         else:
             process.wait()
     if process.returncode:
+        reason = reason or f"it is damaged, or takes more memory or time than a file may (it ended with {process.returncode})"
         raise IndexFault(f"{paths[min(count, len(paths) - 1)]} cannot be read: {reason}")
 
 
@@ -98,10 +100,11 @@ def main(reader: str, handles: str) -> None:
                     sys.stdout.write("".join(f"{line}\n" for line in some))
                     sys.stdout.flush()
                     signal.setitimer(signal.ITIMER_PROF, _SECONDS)
+        os._exit(0)  # libraries that are taken down under these limits may crash
     except BrokenPipeError:
         os._exit(0)  # nobody wants more
     except Exception as problem:  # whatever it is, it is the file's
-        sys.stdout.write(" ".join([_FAILED.decode(), *str(problem).splitlines()[-1:]]) + "\n")
+        sys.stdout.write(" ".join([_FAILED.decode(), *(str(problem) or repr(problem)).splitlines()[-1:]]) + "\n")
         sys.exit(1)
 
 
