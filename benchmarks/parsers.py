@@ -139,6 +139,7 @@ PARSERS: dict[str, Parser] = {
     "strip markers": markers.strip_markers,
     "check of an answer": lambda text: check.check(text, _passages("Short.")),
     "check against a passage": lambda text: check.check("Something is a. [1] A b. [1]", _passages(text)),
+    "check against much the same": lambda text: check.check(f"{text} b [1].", _passages(f"A {text}.")),
     "title": places.bare_title,
     "mention": lambda text: places.mentions(text, "aaaa"),
     "split": lambda text: split.split([text], split.Splitting()),

@@ -568,3 +568,8 @@ def test_two_names_in_one_post_are_not_connected_by_that() -> None:
 def test_points_of_an_answer_may_be_counted_and_months_be_short(said: str, carried: bool) -> None:
     told = "Published Aug. 10: the ferry was late, which was the point of all complaints about ferries."
     assert check(f"{said[:-1]} [1].", {1: Passage("p", told)})[0].supported == carried
+
+
+def test_a_number_behind_a_thousand_signs_is_still_one_that_nobody_has() -> None:
+    (sentence,) = check("{" * 1200 + " 7 [1].", {1: Passage("1", "A lamp.", "T")})
+    assert sentence.verdict == "not carried"

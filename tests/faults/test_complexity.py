@@ -57,6 +57,8 @@ def test_ten_times_the_text_takes_about_ten_times_as_long(parser: str) -> None:
         ("a cell of OpenDocument", ("a" * 100 + " ") * 30_000),
         ("a cell of a slide", ("a" * 100 + " ") * 30_000),
         ("POD", "=item abcdefgh\n\n" * 100_000),
+        ("check against much the same", " ".join(f"{chr(65 + n % 26)}n{'abcdefghij'[n % 10]} in {1000 + n}" for n in range(400))),
+        ("what is missing", "the material does not " * 2_000),
     ],
 )
 def test_texts_that_froze_it_once(parser: str, text: str) -> None:

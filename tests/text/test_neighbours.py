@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from wellread.text.neighbours import by_place
@@ -58,3 +59,10 @@ def test_what_two_passages_share_is_said_once() -> None:
     assert len(parts) > 3
     (whole,) = by_place(list(reversed(parts)))
     assert whole.text == text
+
+
+def test_passages_without_end_are_joined_in_no_time() -> None:
+    long = [part("lamp", number, text=f"{number}{'a' * 100_000}") for number in range(20)]
+    begun = time.process_time()
+    by_place(long)
+    assert time.process_time() - begun < 1

@@ -151,8 +151,8 @@ def follows(one: Mention, claim: Line, known: Known) -> bool:
 def is_small_count(one: Mention, claim: Line) -> bool:
     """Whether a number is a word that counts what a passage lists: "three guests". Nobody lists years."""
     return (
-        claim.tokens[one.start].form in lexicon.UNITS
-        and one.end == one.start + 1
+        one.end == one.start + 1  # unlike a number that has no place in the sentence
+        and claim.tokens[one.start].form in lexicon.UNITS
         and not (one.end < len(claim.tokens) and claim.tokens[one.end].form in ("year", "years"))
     )
 

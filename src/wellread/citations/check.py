@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from wellread.citations.contradiction_signs import VETOES, Reading, signs
-from wellread.citations.evidence import Asked, Evidence, Window, union
+from wellread.citations.evidence import LINE, Asked, Evidence, Window, union
 from wellread.citations.missing import told
 from wellread.text import lexicon
 from wellread.text import patterns as re
@@ -40,7 +40,6 @@ _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·–]|\d{1,3}[.)])[ \t]")
 T = TypeVar("T", Marker, Link)
 
 _STOPS = (".", "!", "?", "…", "。", "！", "？", "؟", "।")
-_LONGEST_CLAIM = 500  # distinct words; what goes on for longer is no sentence, and nothing carries it but its own words
 _CONCLUDES_FROM = 0.3  # share of a marked inference that its passages must hold: the conclusion is in its own words
 _ASKS = ("?", "？", "؟")
 # How links call a source beside its own words. Of these a longer one may be a part: "Guardian" of theguardian.com.
@@ -146,7 +145,7 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[V
     windows: dict[int, Window] = {}
     held: dict[int, dict[int, int]] = {}
     verbatim: list[bool] = []
-    readable = len(claim.words.content) <= _LONGEST_CLAIM
+    readable = len(claim.body) <= LINE  # nothing carries what goes on for longer but its own words
     asked = evidence.ask(claim.words if readable else Words())
     for number in cited:
         source = evidence.sources[number]

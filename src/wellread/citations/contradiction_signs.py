@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice, takewhile
 
 from wellread.citations.arrangement import Line, Mention, arranged, is_small_count
-from wellread.citations.evidence import EQUAL, LINE, Asked, Evidence, Window, union
+from wellread.citations.evidence import EQUAL, Asked, Evidence, Window, union
 from wellread.text import lexicon
 from wellread.text.amounts import exchanged
 from wellread.text.dates import dates_in
@@ -39,7 +39,7 @@ class Reading:
 
     @cached_property
     def line(self) -> Line:
-        return arranged(self.body[:LINE])
+        return arranged(self.body)
 
     @cached_property
     def share(self) -> float:
@@ -108,7 +108,7 @@ def _other_measure(reading: Reading) -> bool:
     """Whether the sentence has an amount that is nowhere in the passages, where they have another."""
     sources = reading.evidence.sources
     near = "\n".join(sources[number].between(one.first, one.last) for number, one in reading.windows.items())
-    strange = exchanged(reading.body[:LINE], near)
+    strange = exchanged(reading.body, near)
     return any(all(one not in sources[number].amounts for number in reading.windows) for one in strange)
 
 
@@ -118,7 +118,7 @@ def _misdated(reading: Reading) -> bool:
     told = [date for number in reading.windows for date in reading.evidence.sources[number].dates if date.month]
     return any(
         any(date.is_rival(other) for other in told) and not any(date.agrees(other) for other in told)
-        for date in dates_in(reading.body[:LINE])
+        for date in dates_in(reading.body)
         if date.month
     )
 

@@ -10,7 +10,6 @@ from urllib.parse import quote, unquote
 
 PRODUCT = "wellread"
 MAX_BYTES = 500 * 1024  # as much as the RFC asks parsers to read
-_MAX_RULES = 5_000
 _MAX_PATTERN = 1_000
 _RUNS = re.compile(r"\*+")
 
@@ -47,8 +46,7 @@ def parse(text: str, product: str = PRODUCT) -> Rules:
     groups = list(_groups(text.removeprefix("\ufeff")[:MAX_BYTES]))
     own = [rules for agents, rules in groups if product.lower() in agents]
     general = [rules for agents, rules in groups if "*" in agents]
-    found = [rule for rules in (own or general) for rule in rules]
-    return Rules(tuple(found[:_MAX_RULES]))
+    return Rules(tuple(rule for rules in (own or general) for rule in rules))
 
 
 def _groups(text: str) -> Iterator[tuple[frozenset[str], list[Rule]]]:
