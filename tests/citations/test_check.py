@@ -182,8 +182,9 @@ def test_of_a_linked_page_the_piece_that_carries_is_cited() -> None:
     assert [citation.number for citation in sentence.citations] == [2]
 
 
-def test_words_behind_a_denial_are_no_quotation() -> None:
-    passages = {1: Passage("a", "It is not true that the Great Wall can be seen from the Moon.")}
+@pytest.mark.parametrize("denial", ["It is not true that {}.", "The story that {} is false.", "That {} is a myth."])
+def test_words_beside_a_denial_are_no_quotation(denial: str) -> None:
+    passages = {1: Passage("a", denial.format("the Great Wall can be seen from the Moon"))}
     (sentence,) = check("The Great Wall can be seen from the Moon [1].", passages)
     assert not sentence.supported
 

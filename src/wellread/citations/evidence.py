@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
@@ -150,11 +151,13 @@ class Source:
         return None
 
     def denied(self, start: int, end: int) -> bool:
-        """Whether words in the middle of a sentence stand behind a denial ("it is not true that …")."""
-        for first, last in self.spans:
-            if first < start and end <= last:
-                return any(form in lexicon.DENIALS for form in re.findall(r"\w+", self.passage.text[first:start].casefold())[-6:])
-        return False
+        """Whether words inside of a sentence stand behind a denial or before one ("it is not true that …", "… is false")."""
+        place = bisect_left(self.spans, (start,)) - 1
+        if place < 0 or end > self.spans[place][1]:
+            return False
+        first, last = self.spans[place]
+        before, behind = (re.findall(r"\w+", self.passage.text[a:b].casefold()) for a, b in ((first, start), (end, last)))
+        return not lexicon.DENIALS.isdisjoint(before[-6:]) or not (lexicon.DENIALS - lexicon.NEGATORS).isdisjoint(behind[:4])
 
 
 # A passage, read; answers are often checked again as they grow. Some fifty bytes for each character.
