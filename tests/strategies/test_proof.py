@@ -20,6 +20,7 @@ from wellread import events
 from wellread.citations.check import strip_markers
 from wellread.effort import Effort
 from wellread.engine import Engine
+from wellread.ranking import verifier
 from wellread.ranking.verifier import Belief, Verifier
 from wellread.settings import Settings
 from wellread.strategies.proof import proofread
@@ -147,7 +148,7 @@ async def test_what_the_check_is_not_sure_of_is_asked(
     faults: tuple[str, ...], verdict: str, believed: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Verifier, "weigh", lambda *_: believed)
-    monkeypatch.setattr(Verifier, "belief", Belief(1.0, 0.0, 0.0, 0.0, (-2.0, 2.0)))
+    monkeypatch.setattr(verifier.shared(verifier.SHIPPED, 0), "belief", Belief(1.0, 0.0, 0.0, 0.0, (-2.0, 2.0)))
     text = "Mercury has no moons. No planet has a shorter year than Mercury, which needs 88 days for its way. [1]"
     answer, _, (prompt,) = await ask(marks(*faults), answer=text, effort="normal")
     assert [one.verdict for one in answer.sentences] == ["carried", verdict]

@@ -139,7 +139,7 @@ class Evaluator(Reranker, Grader, AnswerReader):
 
     @cached_property
     def _verifier(self) -> verifier.Verifier:
-        return verifier.Verifier(self._folder, self._threads)
+        return verifier.shared(self._folder, self._threads)
 
     @cached_property
     def weights(self) -> Weights:

@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -63,6 +63,7 @@ class Form:
 
 
 AS_SHIPPED = Form("block", "")
+_OPENING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,6 @@ class Judge:
         self._windows = windows or Windows()
         self._form = form
         self._floor = np.array(floor, np.float32)  # rows that are below it after half of the layers end there
-        self._opened: tuple[Session, Tokenizer] | None = None
-        self._lock = threading.Lock()
         self._read = remembered(6_000_000)(self._read_now)
         self._pool = workers("wellread-evaluator", self._threads)
 
@@ -213,14 +212,17 @@ class Judge:
         return _Read(tokens, tuple(heading.offsets[:MAX_TOKENS]), offsets, tuple(statements(text)))
 
     def _open(self) -> tuple[Session, Tokenizer]:
-        with self._lock:
-            if self._opened is None:
-                from wellread.embedding.session import open_shipped, open_tokenizer
+        with _OPENING:
+            return _opened(self._model_file, self._tokenizer_file, self._form, self._threads)
 
-                form = self._form
-                session = open_shipped(self._model_file, form.checksum, form.arithmetic, self._threads, side_by_side=True)
-                self._opened = session, open_tokenizer(self._tokenizer_file)
-            return self._opened
+
+@cache
+def _opened(model: Path, tokenizer: Path, form: Form, threads: int) -> tuple[Session, Tokenizer]:
+    """Judges of all efforts share them."""
+    from wellread.embedding.session import open_shipped, open_tokenizer
+
+    session = open_shipped(model, form.checksum, form.arithmetic, threads, side_by_side=True)
+    return session, open_tokenizer(tokenizer)
 
 
 def best_spans(starts: Floats, ends: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -123,6 +123,9 @@ class Verifier:
                 session = open_session(self._folder / MODEL, 1, fused=True)
                 self._opened = session, open_tokenizer(EMBEDDER / "tokenizer.json")
             return self._opened
+
+
+shared = cache(Verifier)
 
 
 def _ids(tokenizer: Tokenizer, text: str) -> Ids:
