@@ -203,6 +203,13 @@ async def test_without_a_fallback_wikipedia_is_used_or_nothing() -> None:
     assert any("nowhere else to look" in notice.message for notice in world.of(events.Notice))
 
 
+async def test_no_results_wanted_is_no_search_elsewhere() -> None:
+    world = bench(lambda text: 0.01, answer=WEB_ANSWER)
+    answer = await world.ask(Corrective, CODIUM, fallback_results=0)
+    assert (answer.outcome, answer.usage.searches, world.fallback.asked) == ("unsure", 1, [])
+    assert not world.of(events.Rewritten)
+
+
 @pytest.mark.parametrize("reply", ["maybe", Completion("I cannot", finish="refusal")])
 async def test_grades_that_cannot_be_read_keep_the_passage(reply: object) -> None:
     world = bench(grade=lambda text: reply, keep="none of it", answer="So. [1]")
@@ -212,7 +219,10 @@ async def test_grades_that_cannot_be_read_keep_the_passage(reply: object) -> Non
     assert "Cats sleep" in world.prompt(-1), "strips that cannot be chosen all stay"
 
 
-@pytest.mark.parametrize(("rewrite", "query"), [("", CODIUM), (ModelBusy("m", "busy"), CODIUM), ('Query: "flow"\nmore', "flow")])
+@pytest.mark.parametrize(
+    ("rewrite", "query"),
+    [("", CODIUM), (ModelBusy("m", "busy"), CODIUM), ('Query: "flow"\nmore', "flow"), ('code "flow"', 'code "flow"')],
+)
 async def test_rewrites_that_fail_leave_the_question(rewrite: object, query: str) -> None:
     world = bench(lambda text: 0.9 if "AlphaCodium" in text else 0.01, rewrite=rewrite, answer=WEB_ANSWER)
     await world.ask(Corrective, CODIUM)

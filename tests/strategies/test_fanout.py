@@ -166,6 +166,12 @@ async def test_when_every_query_fails_the_services_words_are_in_the_reason() -> 
     assert answer.reason.endswith("and 16 more; news: the service is down")
 
 
+async def test_when_every_query_takes_too_long_the_reason_says_so() -> None:
+    answer = await news(source=Shelf(ARTICLES, delay=5)).ask(Fanout, QUESTION, query_seconds=0.01)
+    assert answer.outcome == "unsure"
+    assert "took longer than 0.01 s" in (answer.reason or "")
+
+
 async def test_results_that_are_not_close_enough_are_left_out() -> None:
     bench = news()
     answer = await bench.ask(Fanout, QUESTION, min_score=0.99)

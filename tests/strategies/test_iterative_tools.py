@@ -54,6 +54,13 @@ async def test_calls_that_make_no_sense_are_answered_too(call: Completion) -> No
     assert answer.outcome == "answered"
 
 
+async def test_a_long_query_is_sent_as_it_is() -> None:
+    long = "the film " + "about the physicist " * 30 + "Oppenheimer"
+    bench = films(calls(long), INFORMATION, ANSWER)
+    await bench.ask(Iterative, MOVIES)
+    assert [query.text for query in bench.source.asked] == [long]
+
+
 async def test_no_more_searches_than_allowed() -> None:
     bench = films(calls("Oppenheimer film", "Margaret God", "Pottery"), INFORMATION, ANSWER)
     await bench.ask(Iterative, MOVIES, max_searches=2)

@@ -36,13 +36,36 @@ def test_blocks(text: str, found: list[str]) -> None:
         ("<q>one <q>two</q>", "two"),
         ("<q>", ""),
         ("nothing", None),
-        ("<q>\n\n'quoted words'\nsecond line</q>", "quoted words"),
-        ("<q>with <b>tags</b> inside</q>", "with tags"),
-        ("<q>" + "long " * 100 + "</q>", ("long " * 60).strip()),
+        ("<q>\n\n'quoted words'\n</q>", "quoted words"),
+        ("<q>\nfirst line\nsecond line</q>", "first line second line"),
+        ("<q>with <b>tags</b> inside</q>", "with <b>tags</b> inside"),
+        ("<q>price < 5 and width > 3</q>", "price < 5 and width > 3"),
+        ('<q>C++ std::vector<int> "push_back"</q>', 'C++ std::vector<int> "push_back"'),
+        ('<q>"first phrase" "second phrase"</q>', '"first phrase" "second phrase"'),
+        ("<q>" + "long " * 100 + "</q>", ("long " * 100).strip()),
+        ("<q>'first line'\nsecond line", "first line"),
+        ("<q>first</qq> and more", "first"),
+        ("<q>" + "never closed " * 100, ""),
     ],
 )
 def test_query(text: str, query: str | None) -> None:
     assert turns.query(text, "q") == query
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ('"flow"', "flow"),
+        ("“flow”", "flow"),
+        ('author of "Hamlet"', 'author of "Hamlet"'),
+        ('"Hamlet" author', '"Hamlet" author'),
+        ("`a` or `b`", "`a` or `b`"),
+        ('"', '"'),
+        ("", ""),
+    ],
+)
+def test_marks_go_only_where_they_stand_around_all_of_it(text: str, bare: str) -> None:
+    assert turns.unquoted(text) == bare
 
 
 def test_until_closed() -> None:

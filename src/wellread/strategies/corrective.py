@@ -97,7 +97,7 @@ class Corrective(Recipe[CorrectiveParams]):
             judge = grader(run, self.params.grader, self.params.judge(run), self.params.temperature)
             await self._retrieve(run, state)
             await self._grade(run, state, judge)
-            if state.verdict != "correct":
+            if state.verdict != "correct" and self.params.fallback_results:
                 await self._rewrite(run, state)
                 await self._search_elsewhere(run, state, judge)
             if self.params.refine:

@@ -127,7 +127,9 @@ class Fanout(Recipe[FanoutParams]):
                         among=among,
                     )
         except TimeoutError:
-            run.emit(Notice(f"the search for “{query}” took longer than {params.query_seconds:g} s and is left out"))
+            slow = f"the search for “{query}” took longer than {params.query_seconds:g} s and is left out"
+            run.failures.append(slow)
+            run.emit(Notice(slow))
 
     async def _hypothesis(self, run: Run, results: _Results) -> None:
         """What an answer could look like; the question itself if the model fails at it."""

@@ -306,7 +306,7 @@ def generated(model: Model, completion: Completion) -> int:
 def _query_of(call: ToolCall) -> str | None:
     """What a call asks for; None when it asks for another tool or for nothing."""
     value = call.arguments.get("query", "") if call.name == "search" else ""
-    return " ".join(value.split())[:300] or None if isinstance(value, str) else None
+    return " ".join(value.split()) or None if isinstance(value, str) else None
 
 
 async def _reread(run: Run, query: str, found: Sequence[Hit]) -> tuple[Hit, ...]:

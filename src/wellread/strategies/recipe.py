@@ -13,6 +13,7 @@ from wellread.protocols import Model
 from wellread.questions import followups
 from wellread.run import Run
 from wellread.strategies import context
+from wellread.strategies.turns import unquoted
 from wellread.types import Message, Prompt
 
 if TYPE_CHECKING:
@@ -112,4 +113,4 @@ def one_line(text: str) -> str:
     for label in ("Follow-up:", "Question:", "Query:", "Rewritten question:", "Search query:"):
         if line.lower().startswith(label.lower()):
             line = line[len(label) :].strip()
-    return line.strip('"“”`').strip()
+    return unquoted(line)

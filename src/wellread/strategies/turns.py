@@ -13,7 +13,8 @@ _LABEL = re.compile(
 _ACTION = re.compile(r"`?\s*([\w-]+)\s*(?:`\s*)?(?::|$)\s*(.*)")
 _MAYBE_LABEL = re.compile(r"[A-Za-z]{0,11}(?: [A-Za-z]{0,6})?")
 _LONGEST_LABEL = 18  # characters
-_LONGEST_QUERY = 300  # characters; beyond that a model has forgotten to close the tag
+_LONGEST_OPEN = 300  # characters; a line that is longer and not closed is no query
+_QUOTES = {'"': '"', "'": "'", "“": "”", "`": "`"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def read_turn(text: str, *, finished: bool = True) -> Turn:
         label = match[1].lower()
         if label == "action" and (action := _ACTION.match(content.strip().partition("\n")[0])):
             given = action[2].partition("PAUSE")[0]  # where the server keeps to no stop sequence
-            return Turn(_joined(thoughts), action[1], given.strip().strip("`").strip(), invented=invented)
+            return Turn(_joined(thoughts), action[1], unquoted(given), invented=invented)
         if label.endswith("answer"):
             return Turn(_joined(thoughts), answer=content, invented=invented)
         if label == "thought" and not invented:
@@ -106,14 +107,24 @@ def until_closed(text: str, name: str) -> str:
 
 
 def query(text: str, name: str) -> str | None:
-    """The query in the last tag of that name, on one line; "" for an empty one, None without a tag."""
+    """The query in the last tag of that name, whole and on one line; "" for an empty one, None without a tag. Of a tag that
+    nothing closes its first line counts, if that can be a query."""
     openings = [match for match in _tag(name).finditer(text) if not match[1]]
     if not openings:
         return None
-    inner = _inside(text[openings[-1].end() :], name, cut=True)
-    line = next((line.strip() for line in inner.splitlines() if line.strip()), "")
-    line = line.partition("</")[0]  # the closing tag, perhaps misspelt
-    return " ".join(re.sub(r"<[^<>]*>", " ", line).split())[:_LONGEST_QUERY].strip(" \"'“”`")
+    inner = text[openings[-1].end() :]
+    if closing := _tag(name).search(inner):
+        return unquoted(" ".join(inner[: closing.start()].split()))
+    line = next((line for line in inner.splitlines() if line.strip()), "").partition("</")[0]  # perhaps misspelt
+    return unquoted(" ".join(line.split())) if len(line) <= _LONGEST_OPEN else ""
+
+
+def unquoted(text: str) -> str:
+    """A text without the quotation marks that stand around all of it."""
+    text = text.strip()
+    inner = text[1:-1]
+    around = len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and not {text[0], text[-1]} & set(inner)
+    return inner.strip() if around else text
 
 
 def without(text: str, *names: str) -> str:
@@ -123,8 +134,5 @@ def without(text: str, *names: str) -> str:
     return re.sub(r"[ \t]+", " ", re.sub(r"</?\w+>", " ", text)).strip()  # what stood around one must not become one
 
 
-def _inside(text: str, name: str, *, cut: bool = False) -> str:
-    pattern = _tag(name)
-    if cut and (match := pattern.search(text)):
-        text = text[: match.start()]
-    return pattern.sub("", text).strip()
+def _inside(text: str, name: str) -> str:
+    return _tag(name).sub("", text).strip()
