@@ -21,8 +21,8 @@ from wellread.types import Page, Query
 pytestmark = pytest.mark.anyio
 
 
-def fake_ddgs(found: Any) -> ModuleType:
-    """The package as far as it is used: its search, its errors."""
+def put_ddgs(monkeypatch: pytest.MonkeyPatch, found: Any) -> None:
+    """The package as far as it is used: its search, its errors, which it does not load by itself."""
     module = ModuleType("ddgs")
     problems: Any = ModuleType("ddgs.exceptions")
     problems.DDGSException = type("DDGSException", (Exception,), {})
@@ -37,8 +37,9 @@ def fake_ddgs(found: Any) -> ModuleType:
                 raise result
             return result
 
-    module.exceptions, module.DDGS, module.__spec__ = problems, DDGS, sys.__spec__  # type: ignore[attr-defined]
-    return module
+    module.DDGS, module.__spec__ = DDGS, sys.__spec__  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ddgs", module)
+    monkeypatch.setitem(sys.modules, "ddgs.exceptions", problems)
 
 
 async def test_duckduckgo(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +52,7 @@ async def test_duckduckgo(build: Build, monkeypatch: pytest.MonkeyPatch) -> None
             return kind("No results found." if query == "nothing" else f"{query}!")
         return [{"title": d.title, "href": d.url, "body": d.text} for d in searches.matching(query)][: how["max_results"]]
 
-    monkeypatch.setitem(sys.modules, "ddgs", fake_ddgs(found))
+    put_ddgs(monkeypatch, found)
     source = build("duckduckgo?region=de-de")
     hits = await source.search(Query("penicillin", limit=3))
     assert hits[0].snippet == "Fleming discovered penicillin in 1928 & told it."
@@ -66,6 +67,16 @@ async def test_duckduckgo(build: Build, monkeypatch: pytest.MonkeyPatch) -> None
         build("duckduckgo")
 
 
+async def test_duckduckgo_by_the_package_itself(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ddgs")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "ddgs"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setenv("DDGS_PROXY", "http://127.0.0.1:9")  # where nobody listens
+    source = build("duckduckgo?timeout=5")
+    with pytest.raises(SourceError, match="duckduckgo: "):
+        await source.search(Query("penicillin"))
+
+
 async def test_web_is_the_first_that_is_configured(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "find_spec", lambda name: None)
     monkeypatch.setattr(web, "_PORTS", ())
@@ -75,7 +86,7 @@ async def test_web_is_the_first_that_is_configured(build: Build, monkeypatch: py
     with pytest.raises(UsageError, match=r"TAVILY_API_KEY.*SearXNG.*wellread\[web\]"):
         build("web", environ={"GOOGLE_API_KEY": "k"})
     monkeypatch.setattr(web, "find_spec", lambda name: name)
-    monkeypatch.setitem(sys.modules, "ddgs", fake_ddgs(lambda *_: []))
+    put_ddgs(monkeypatch, lambda *_: [])
     assert build("web", environ={}).name == "duckduckgo"
 
 

@@ -338,6 +338,7 @@ class DuckDuckGo(Source):
         self._options = fill(DuckDuckGoOptions, spec.options, "source duckduckgo")
         with optional("duckduckgo", "web"):
             self._ddgs: Any = import_module("ddgs")
+            self._problems: Any = import_module("ddgs.exceptions")  # which the package does not bring along by itself
 
     async def search(self, query: Query) -> Sequence[Hit]:
         if not query.text.strip() or query.limit < 1:
@@ -347,7 +348,7 @@ class DuckDuckGo(Source):
         return (await cleaned(hits, self.name))[: query.limit]
 
     def _asked(self, text: str, limit: int) -> list[dict[str, Any]]:
-        o, problems = self._options, self._ddgs.exceptions
+        o, problems = self._options, self._problems
         try:
             return self._ddgs.DDGS(timeout=o.timeout).text(
                 text, region=o.region, safesearch=o.safe_search, timelimit=o.time_range, max_results=limit, backend=o.engines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import tempfile
 from collections.abc import Sequence
@@ -21,6 +22,8 @@ from wellread.sources.papers import reference
 from wellread.types import Passage, Spec
 
 _HOSTS = ("youtube.com", "www.youtube.com", "m.youtube.com", "youtu.be", "www.youtube-nocookie.com")  # yt-dlp would go anywhere
+_LOG = logging.getLogger(__name__)  # in the place of its own lines on the terminal
+_LOG.addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,12 @@ class YouTube(InMemory):
         with tempfile.TemporaryDirectory(prefix="wellread-video-") as folder:
             languages = self._options.language.split(",")
             how = {"skip_download": True, "writesubtitles": True, "writeautomaticsub": True, "subtitlesformat": "json3"}
-            how |= {"subtitleslangs": languages, "outtmpl": f"{folder}/video.%(ext)s", "quiet": True, "noprogress": True}
+            how |= {"subtitleslangs": languages, "outtmpl": f"{folder}/video.%(ext)s", "noplaylist": True, "logger": _LOG}
             try:
-                with self._program.YoutubeDL({**how, "noplaylist": True, "no_warnings": True}) as program:
+                with self._program.YoutubeDL(how) as program:
                     about = Payload(program.extract_info(self._place, download=True))
             except self._program.utils.DownloadError as problem:
-                raise SourceError(self.name, told(str(problem), ())) from None
+                raise SourceError(self.name, told(str(problem).removeprefix("ERROR: "), ())) from None
             files = (Path(folder) / f"video.{language}.json3" for language in languages)
             found = next((file.read_bytes() for file in files if file.is_file()), b"{}")
             return about, Payload.parse(found)
