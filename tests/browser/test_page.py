@@ -196,7 +196,7 @@ def test_a_shared_link_works_in_another_browser_and_without_scripts(library: Liv
     expect(page.get_by_role("button", name="Copied")).to_have_count(2)
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("As of 2023, Saturn had 146 confirmed moons")
-    assert "\nSources:\n\n1. Saturn (library:saturn): “As of 2023" in copied
+    assert "\nSources:\n\n- [1] Saturn (library:saturn): “As of 2023" in copied
     plain = visit(library, link.removeprefix(library.url), java_script_enabled=False)
     expect(plain.locator(".answer")).to_contain_text("Huygens")
     plain.get_by_role("button", name="Source 2").click()

@@ -16,7 +16,7 @@ from wellread.answer_json import AnswerJson, CitationJson
 from wellread.errors import UsageError
 from wellread.present.files import as_html, as_markdown, as_word, maker
 from wellread.present.html import draft_html
-from wellread.present.terminal import show
+from wellread.present.terminal import lines, show
 
 TEX = r"$E = mc^2\,\frac{a_1}{b}$"
 REPORT = AnswerJson(
@@ -38,7 +38,7 @@ def test_markdown_keeps_formulas_whole_and_has_the_sections_of_a_report() -> Non
     text = as_markdown(REPORT)
     assert TEX in text
     assert "## What could not be found\n\n- the speed of \\<b\\>light\\</b\\>" in text
-    assert "## Sources\n\n1. [A " in text
+    assert "## Sources\n\n- [1] [A " in text
 
 
 def test_a_file_speaks_the_language_of_its_question_and_names_no_folder() -> None:
@@ -88,6 +88,24 @@ def test_the_terminal_shows_tex_as_it_stands() -> None:
     out = Console(file=(held := __import__("io").StringIO()), width=120)
     show(REPORT, out)
     assert r"$E = mc^2\,\frac{a_1}{b}$" in held.getvalue()
+
+
+def test_what_a_limit_has_cut_short_says_so_everywhere() -> None:
+    cut = replace(REPORT, outcome="exhausted", reason="the limit on searches is reached")
+    for text in (as_markdown(cut), as_html(cut)):
+        assert "Note: cut short, because the limit on searches is reached." in text
+        assert text.index("What could not be found") < text.index("Sources")
+        assert "cut short" not in as_markdown(REPORT) + as_html(REPORT)
+    assert {"Cut short: the limit on searches is reached\nMissing: the speed of <b>light</b>"} <= {*lines(cut)}
+
+
+def test_a_list_of_sources_keeps_its_numbers_where_some_are_not_cited(need: Callable[[bool, str], None]) -> None:
+    need(importlib.util.find_spec("markdown_it") is not None, "markdown-it-py")
+    from markdown_it import MarkdownIt
+
+    cited = [CitationJson(number=number, title=f"Book {number}", url="https://x.example", support=1.0) for number in (1, 4)]
+    shown = MarkdownIt().render(as_markdown(replace(REPORT, citations=cited)))
+    assert '<li>[4] <a href="https://x.example">Book 4</a></li>' in shown
 
 
 def test_word_has_headings_lists_tables_and_links(need: Callable[[bool, str], None]) -> None:

@@ -42,7 +42,7 @@ async def test_the_tools_over_http(live: Live, mode: str) -> None:
         assert reply.structured_content is not None
         assert reply.structured_content["citations"][0]["title"] == "Saturn"
         assert "Saturn has 146 moons. [1]" in reply.content[0].text  # type: ignore[union-attr]
-        assert "1. [Saturn](<https://planets.example/saturn>)" in reply.content[0].text  # type: ignore[union-attr]
+        assert "- [1] [Saturn](<https://planets.example/saturn>)" in reply.content[0].text  # type: ignore[union-attr]
         found = await client.call_tool("search", {"query": "Titan discovered", "limit": 1})
         assert found.structured_content is not None
         assert [hit["title"] for hit in found.structured_content["hits"]] == ["Titan"]

@@ -32,7 +32,7 @@ def test_a_whole_answer_with_citations(client: openai.OpenAI) -> None:
     assert reply.choices[0].finish_reason == "stop"
     assert message.content is not None
     assert message.content.startswith("Saturn has 146 moons. [1]")
-    assert "**Sources**\n\n1. [Saturn](<https://planets.example/saturn>): “Saturn has 146 moons.”" in message.content
+    assert "**Sources**\n\n- [1] [Saturn](<https://planets.example/saturn>): “Saturn has 146 moons.”" in message.content
     assert message.annotations
     cited = message.annotations[0].url_citation
     assert message.content[cited.start_index : cited.end_index] == "[1]"

@@ -115,16 +115,16 @@ def test_numbers_become_buttons_and_weak_sentences_are_marked() -> None:
 def test_copied_markdown_has_safe_links() -> None:
     said: dict[str, object] = {"title": "A [b](javascript:x) `c`", "quote": "two\nlines"}
     copied = markdown(answer("Words. [1]", url="https://x.example/a b>c", **said))
-    assert "1. [A \\[b\\](javascript:x) \\`c\\`](<https://x.example/a%20b%3Ec>): “two lines”" in copied
+    assert "- [1] [A \\[b\\](javascript:x) \\`c\\`](<https://x.example/a%20b%3Ec>): “two lines”" in copied
     body = answer("Words. [1]", url="javascript:alert(1)", **said)
     assert "](" not in markdown(body).rpartition("Sources")[2].replace("](javascript:x)", "", 1).replace("\\](", "")
 
 
 def test_a_citation_without_words_shows_no_empty_quote() -> None:
     body = answer("It likes cheese. [1]", supported=False, quote="")
-    assert "1. [T](<https://x.example>)\n\n⚠" in markdown(body)
+    assert "- [1] [T](<https://x.example>)\n\n⚠" in markdown(body)
     body.citations.append(replace(body.citations[0], quote="words"))
-    assert "1. [T](<https://x.example>): “words”\n\n⚠" in markdown(body)
+    assert "- [1] [T](<https://x.example>): “words”\n\n⚠" in markdown(body)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_an_address_ends_where_its_link_ends(address: str) -> None:
     cited = {"number": 1, "url": address, "title": "T\u202egnp.exe\x1b[31m", "quote": "Mercury has no moons.", "source": "s"}
     said = {"answer": "Mercury has no moons [1].", "outcome": "answered", "citations": [cited]}
     shown = markdown(decode(AnswerJson, said)).rpartition("Sources:")[2].strip()
-    assert re.fullmatch(r"1\. \[Tgnp\.exe\\\[31m\]\(<http://a\.example/[!-;=?-\[\]-~]*>\): “Mercury has no moons\.”", shown)
+    assert re.fullmatch(r"- \[1\] \[Tgnp\.exe\\\[31m\]\(<http://a\.example/[!-;=?-\[\]-~]*>\): “Mercury has no moons\.”", shown)
     assert "![" not in shown
     words = next(token for token in MarkdownIt().parse(shown) if token.type == "inline")
     (target,) = (token for token in words.children or () if token.type == "link_open")

@@ -55,7 +55,7 @@ def test_a_whole_answer_with_citations(client: openai.OpenAI, store: bool) -> No
     reply = client.responses.create(model="wellread/iterative", input=QUESTION, store=store)
     assert (reply.object, reply.status, reply.model, reply.error) == ("response", "completed", "wellread/iterative", None)
     assert reply.output_text.startswith(TEXT)
-    assert "1. [Saturn](<https://planets.example/saturn>): “Saturn has 146 moons.”" in reply.output_text
+    assert "- [1] [Saturn](<https://planets.example/saturn>): “Saturn has 146 moons.”" in reply.output_text
     (message,) = reply.output
     assert message.type == "message"
     (part,) = message.content

@@ -65,7 +65,7 @@ def test_a_conversation_as_markdown_and_json(client: httpx2.Client) -> None:
     text = reply.text
     assert text.startswith(f"# {SATURN}\n\n## {SATURN}\n\n*")
     assert text.index(SATURN) < text.index("## And who found Titan?")
-    assert "1. [Saturn](<https://planets.example/saturn>): “Saturn has 146 moons.”" in text
+    assert "- [1] [Saturn](<https://planets.example/saturn>): “Saturn has 146 moons.”" in text
     body = client.get(f"/r/{second}/export.json").json()
     assert [run["id"] for run in body["runs"]] == [first, second]
     assert body["runs"][0]["answer"]["citations"][0]["quote"] == "Saturn has 146 moons."

@@ -432,10 +432,10 @@ def test_every_door_says_the_place(client: httpx2.Client, run: str) -> None:
     assert (kept["place"], kept["document"], kept["heading"]) == (place, "lamps.html", "Oil")
     article = client.get(f"/r/{run}/article").text
     assert f"<span>{place}</span>" in article
-    assert f"1. [{place}](&lt;http://" in article  # what is copied as Markdown
+    assert f"- [1] [{place}](&lt;http://" in article  # what is copied as Markdown
     asked = {"model": "wellread/quote", "messages": [{"role": "user", "content": QUESTION}]}
     said = client.post("/v1/chat/completions", json=asked).json()["choices"][0]["message"]
-    assert f"1. [{place}](<http://" in said["content"]
+    assert f"- [1] [{place}](<http://" in said["content"]
     assert said["annotations"][0]["url_citation"]["title"] == place
     replied = client.post("/v1/responses", json={"model": "wellread/quote", "input": QUESTION}).json()["output"][-1]["content"][0]
     assert replied["annotations"][0]["title"] == place

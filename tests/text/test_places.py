@@ -42,7 +42,7 @@ def test_citations_and_hits_say_it_in_json_and_markdown() -> None:
     (said,) = body["citations"]  # type: ignore[misc]
     assert (said["document"], said["heading"], said["page"]) == ("R-FAQ.pdf", FILE.heading, 14)
     assert said["place"] == place(FILE)
-    assert source_lines(sections(AnswerJson.of(answer))) == ["1. R-FAQ.pdf, page 14, “Why is R named R?”: “The name.”"]
+    assert source_lines(sections(AnswerJson.of(answer))) == ["- [1] R-FAQ.pdf, page 14, “Why is R named R?”: “The name.”"]
     shown = hit_json(Hit.of(WEB, 1.0))
     assert (shown["heading"], shown["anchor"], shown["place"]) == ("Lamps › Wicks", "wicks", place(WEB))
 

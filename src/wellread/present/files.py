@@ -72,7 +72,7 @@ def as_html(answer: AnswerJson) -> str:
     missing = "".join(f"<li>{escape(row)}</li>" for row in answer.missing)
     lines = zip(parts.sources, source_lines(parts), strict=True)
     rows = [f'<li id="source-{one.number}" value="{one.number}">{inline_html(line)}</li>' for one, line in lines]
-    notes = [f"Note: {note}." for note in answer.notes] + ([parts.legend] if parts.legend else [])
+    notes = [f"Note: {note}." for note in parts.notes] + ([parts.legend] if parts.legend else [])
     body = [
         f"<h1>{escape(answer.question)}</h1>\n<p class=facts>{escape(facts(answer))}</p>",
         f"<p class=short>{escape(parts.answer.short)}</p>" if parts.answer.short else "",

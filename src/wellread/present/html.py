@@ -58,7 +58,7 @@ def draft_html(text: str) -> str:
 
 def inline_html(line: str) -> str:
     """One item of a list of ours, as safe HTML without what makes it one."""
-    return _elements(_safe(line.partition(". ")[2]))
+    return _elements(_safe(line.partition("] ")[2]))
 
 
 def plain_text(markdown: str) -> str:

@@ -28,7 +28,7 @@ def markdown(answer: AnswerJson) -> str:
 
 
 def missing_line(parts: Sections) -> str:
-    """What a partial answer does not answer, as a paragraph, in a report as a section; "" for others."""
+    """What an answer in part does not answer, as a paragraph, in a report as a section; "" for others."""
     if parts.missing and parts.contents:
         return "\n".join([f"## {parts.headings.missing}", "", *(f"- {plain(row)}" for row in parts.answer.missing)])
     return f"**Missing:** {plain(parts.missing)}" if parts.missing else ""
@@ -52,7 +52,7 @@ def refusal(parts: Sections) -> str:
 def beside(parts: Sections) -> str:
     """How sure an answer is; where there is none, or no sure one, the passages that come nearest and what else to try."""
     told = [f"*{parts.sure}*".capitalize()] if parts.sure else []
-    told += [f"Note: {note}." for note in parts.answer.notes]
+    told += [f"Note: {note}." for note in parts.notes]
     if parts.answer.nearest:
         rows = [f"- {_link(one)}: “{inert(' '.join(one.text.split()))}”" for one in parts.answer.nearest]
         told.append("\n".join([f"{parts.near}:", "", *rows]))
@@ -62,9 +62,10 @@ def beside(parts: Sections) -> str:
 
 
 def source_lines(parts: Sections) -> list[str]:
-    """`1. [Title](url): “quote”`, each cited passage once, by number; without a quote where nothing carries the sentence."""
+    """`- [1] [Title](url): “quote”`, each cited passage once, by number; without a quote where nothing carries the sentence. An
+    item `6.` would be shown as the fifth where there is no fourth."""
     return [
-        f"{one.number}. {_link(_quoted(one))}" + (f": “{inert(one.quotes[0])}”" if one.quotes else "") for one in parts.sources
+        f"- [{one.number}] {_link(_quoted(one))}" + (f": “{inert(one.quotes[0])}”" if one.quotes else "") for one in parts.sources
     ]
 
 

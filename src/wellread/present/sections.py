@@ -16,6 +16,7 @@ from wellread.questions.headings import Headings, headings
 from wellread.questions.languages import foreign_language
 from wellread.text.lexicon import NEGATIVE, STOPWORDS
 from wellread.text.words import fold, plain_number, stem
+from wellread.types import Outcome
 
 Span = tuple[int, int]
 _WORD = re.compile(r"\d(?:[\d.,'’]*\d)?|[^\W\d_]+(?:[’'][^\W\d_]+)*")
@@ -98,6 +99,7 @@ def _spans(words: Sequence[_Word], chosen: set[_Word]) -> list[Span]:
 
 
 UNDERSTOOD = "Understood as: "
+_IN_PART: tuple[Outcome, ...] = ("partial", "exhausted")
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
@@ -120,7 +122,7 @@ class Sections:
     """What there is to show of an answer beside its own fields; empty is what there is not."""
 
     answer: AnswerJson
-    missing: str  # what a partial answer does not answer, in one line
+    missing: str  # what an answer in part does not answer, in one line
     sure: str
     sources: tuple[Cited, ...]
     legend: str  # what the marks in the text mean; where it has none, empty
@@ -135,6 +137,12 @@ class Sections:
     def near(self) -> str:
         """What the passages are called that come near."""
         return "Also near" if self.answer.answer else "Nearest, may answer it"
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know of how it was found, and that a limit has ended it."""
+        ended = self.answer.answer and self.answer.outcome == "exhausted"
+        return [f"cut short, because {self.answer.reason}", *self.answer.notes] if ended else self.answer.notes
 
     @property
     def doubts(self) -> list[Doubt]:
@@ -166,7 +174,7 @@ def sections(answer: AnswerJson) -> Sections:
         answer = replace(answer, outcome="answered", short=f"Probably: {answer.short or ''}".rstrip())
     return Sections(
         answer,
-        missing="; ".join(row.rstrip(".") for row in answer.missing) if answer.outcome == "partial" else "",
+        missing="; ".join(row.rstrip(".") for row in answer.missing) if answer.outcome in _IN_PART else "",
         sure=answer.sure or "" if answer.answer else "",
         sources=tuple(_cited(answer)),
         legend=marks.legend(answer.verdicts),

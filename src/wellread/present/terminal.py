@@ -73,8 +73,8 @@ def show(answer: AnswerJson, out: Console) -> None:
 def _outcome(parts: Sections) -> str:
     if parts.answer.asks:
         return f"{parts.answer.asks} Please ask again with its name, or just say it."
-    why = parts.missing if parts.answer.outcome == "partial" else parts.answer.reason
-    return f"{_OPENINGS[parts.answer.outcome]}: {why}" if why else f"{_OPENINGS[parts.answer.outcome]}."
+    told = {_OPENINGS[parts.answer.outcome]: parts.answer.reason, "Missing": parts.missing}
+    return "\n".join(f"{what}: {why}" for what, why in told.items() if why) or f"{_OPENINGS[parts.answer.outcome]}."
 
 
 def _beside(parts: Sections) -> list[str]:
