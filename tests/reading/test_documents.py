@@ -223,6 +223,14 @@ def test_markdown() -> None:
     )
 
 
+def test_formulas_of_markdown_stay_whole() -> None:
+    text = r"It is $E = m_1 c^2\,$ or \(a_1*b_1*c\), where $\{x\}$ costs \$5 and *not* $6 or $7:" "\n\n$$x\\\\\ny\\,z$$"
+    assert read_bytes(text.encode(), "a.md").passages == (
+        r"It is $E = m_1 c^2\,$ or \(a_1*b_1*c\), where $\{x\}$ costs $5 and not $6 or $7:",
+        "$$x\\\\\ny\\,z$$",
+    )
+
+
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "keeper.md"
     path.write_text(PROSE)

@@ -13,12 +13,12 @@ from functools import cache
 from html import escape, unescape
 from importlib import import_module
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wellread.answer_json import AnswerJson
 from wellread.errors import WellreadError, panics_as
 from wellread.present.sections import sections
-from wellread.text.formulas import FORMULA, tex
+from wellread.text.formulas import keep_formulas, tex
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -110,17 +110,9 @@ def _mathml(words: str, block: bool) -> str:
         return f'<code class="tex">{escape(words)}</code>'
 
 
-def _found_formula(state: Any, silent: bool) -> bool:
-    """A rule for the parser, before the one that takes backslashes away."""
-    found = FORMULA.match(state.src, state.pos)
-    if found is None:
-        return False
-    if not silent:
-        words, block = tex(found)
-        token = state.push("text", "", 0)
-        token.content = f"{_BLOCK if block else _INLINE}{words}{_CLOSE}"
-    state.pos = found.end()
-    return True
+def _formula(found: re.Match[str]) -> str:
+    words, block = tex(found)
+    return f"{_BLOCK if block else _INLINE}{words}{_CLOSE}"
 
 
 @cache
@@ -128,5 +120,4 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")
-    parser.inline.ruler.before("escape", "formula", _found_formula)
-    return parser
+    return keep_formulas(parser, _formula)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from wellread.errors import ReadError
 from wellread.reading.builder import row
 from wellread.text.dates import iso_date
+from wellread.text.formulas import keep_formulas
 from wellread.types import Block, Page
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def markdown_blocks(text: str) -> tuple[Block, ...]:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table")
+    parser = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table")
+    return keep_formulas(parser, lambda found: found[0])
 
 
 class _Writer:
