@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -23,6 +24,7 @@ NOTES = Reference(
     issue="2",
     pages="666–731",
 )
+ARTICLE = CitationJson(number=1, title="Saturn", source="library")
 CITED = [
     CitationJson(number=2, title="Notes", url="https://doi.org/10.5555/Notes_1", page=12, reference=NOTES),
     CitationJson(number=1, title="Suez Canal", url="https://example.org/suez", source="wikipedia"),
@@ -98,6 +100,14 @@ def test_styles(style: str, line: str) -> None:
             written(references(CITED), style)
         return
     assert line in written(references(CITED), style).splitlines()
+
+
+def test_a_work_without_authors_is_named_once(need: Callable[[bool, str], None]) -> None:
+    need(importlib.util.find_spec("citeproc") is not None, "citeproc")
+    assert written(references([ARTICLE]), "chicago").count("Saturn") == 1
+    assert written(references([ARTICLE]), "apa") == "[1] Saturn. (n.d.). library.\n"
+    page = CitationJson(number=1, title="Suez Canal", url="https://example.org/suez", source="wikipedia")
+    assert written(references([page]), "chicago") == "[1] Wikipedia. n.d. “Suez Canal.” Wikipedia. https://example.org/suez.\n"
 
 
 def test_nothing_cited_is_nothing_written() -> None:

@@ -41,6 +41,22 @@ def test_markdown_keeps_formulas_whole_and_has_the_sections_of_a_report() -> Non
     assert "## Sources\n\n- [1] [A " in text
 
 
+@pytest.mark.parametrize("sign", ["[x](http://evil.example)", "`", "<b>"])
+def test_a_formula_in_a_title_is_whole_unless_it_acts(drawn: None, sign: str) -> None:
+    report = replace(
+        REPORT,
+        missing=[r"why $\alpha_1\,b$ and $5 * 6", f"$a{sign}b$"],
+        citations=[CitationJson(number=1, title=rf"The $\beta_2\,$-decay {sign}", url="https://x.example/", support=1.0)],
+    )
+    text, html = as_markdown(report), as_html(report)
+    assert r"[The $\beta_2\,$-decay " in text
+    assert r"- why $\alpha_1\,b$ and $5 \* 6" in text
+    assert f"$a{sign}b$" not in text
+    assert html.count(r'alttext="\beta_2\,"') == html.count(r'alttext="\alpha_1\,b"') == 1
+    assert "<b>" not in html
+    assert 'href="http://evil' not in html
+
+
 def test_a_file_speaks_the_language_of_its_question_and_names_no_folder() -> None:
     report = replace(REPORT, question="Was ist Energie und woher kommt sie?", model="local:/home/ada/models/qwen.gguf")
     html, text = as_html(report), as_markdown(report)

@@ -119,7 +119,7 @@ def csl(cited: Sequence[Cited]) -> dict[str, dict[str, Any]]:
 
 
 def _csl(key: str, work: Reference) -> dict[str, Any]:
-    publisher = work.kind in ("book", "thesis", "report")
+    publisher = work.kind in ("book", "thesis", "report", "document")
     made: dict[str, Any] = {
         "id": key,
         "type": work.kind,
@@ -221,5 +221,8 @@ def _by_style(cited: Sequence[Cited], style: str) -> list[str]:
         made = processor.CitationStylesBibliography(chosen, read([record]), processor.formatter.plain)
         made.register(processor.Citation([processor.CitationItem(key)]))
         line = re.sub(r"^\[1\]\s*", "", str(made.bibliography()[0]))
+        if "author" not in record:  # nor that a title in the place of authors is not said again
+            title = re.escape(record["title"])
+            line = re.sub(rf"({title}.*?) “?{title}[.,]?”?[.,]?(?=\s|$)", r"\1", line, count=1, flags=re.IGNORECASE)
         lines.append(re.sub(r"”([.,])", r"\1”", line))  # nor on which side of quotes points stand in English
     return lines

@@ -21,7 +21,7 @@ from typing import Any
 
 from wellread.answer_json import AnswerJson
 from wellread.errors import UsageError, WellreadError, optional
-from wellread.present.html import answer_html, inline_html
+from wellread.present.html import answer_html, markdown_html
 from wellread.present.markdown import markdown, plain, source_lines
 from wellread.present.sections import sections
 from wellread.questions.languages import ENGLISH, foreign_language
@@ -69,9 +69,9 @@ def as_html(answer: AnswerJson) -> str:
     """One file that loads nothing and runs nothing."""
     parts = sections(answer)
     listed = [f'<li><a href="#part-{place}">{escape(title)}</a></li>' for place, title in enumerate(parts.contents, 1)]
-    missing = "".join(f"<li>{escape(row)}</li>" for row in answer.missing)
-    lines = zip(parts.sources, source_lines(parts), strict=True)
-    rows = [f'<li id="source-{one.number}" value="{one.number}">{inline_html(line)}</li>' for one, line in lines]
+    missing = "".join(f"<li>{markdown_html(plain(row))}</li>" for row in answer.missing)
+    lines = zip(parts.sources, (line.partition("] ")[2] for line in source_lines(parts)), strict=True)
+    rows = [f'<li id="source-{one.number}" value="{one.number}">{markdown_html(line)}</li>' for one, line in lines]
     notes = [f"Note: {note}." for note in parts.notes] + ([parts.legend] if parts.legend else [])
     body = [
         f"<h1>{escape(answer.question)}</h1>\n<p class=facts>{escape(facts(answer))}</p>",

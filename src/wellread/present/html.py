@@ -56,9 +56,9 @@ def draft_html(text: str) -> str:
     return _elements(_safe(_cited(_PRIVATE.sub("", text), None)))
 
 
-def inline_html(line: str) -> str:
-    """One item of a list of ours, as safe HTML without what makes it one."""
-    return _elements(_safe(line.partition("] ")[2]))
+def markdown_html(text: str) -> str:
+    """Markdown of ours as safe HTML."""
+    return _elements(_safe(_PRIVATE.sub("", text)))
 
 
 def plain_text(markdown: str) -> str:

@@ -7,10 +7,14 @@ from urllib.parse import quote
 
 from wellread.answer_json import AnswerJson, Placed
 from wellread.present.sections import UNDERSTOOD, Cited, Sections, sections
+from wellread.text.formulas import FORMULA
 from wellread.text.inert import inert
 from wellread.text.places import name, place
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_SIGN = re.compile(r"[\[\]\\`*_<>]")
+_ACTS = re.compile(r"[\[\]`<>]")  # what may be a link, code or an element beyond a formula's end
+_SIGN_OR_FORMULA = re.compile(f"{FORMULA.pattern}|{_SIGN.pattern}")
 _ENDING = re.compile(rf"[\s<>\\]|(?<=!)\[|{_UNSEEN.pattern}")  # what ends an address in Markdown, or shows it as another
 
 
@@ -81,5 +85,9 @@ def _link(one: Placed) -> str:
 
 
 def plain(text: str) -> str:
-    """One line that means nothing in Markdown, in the order in which it stands."""
-    return re.sub(r"([\[\]\\`*_<>])", r"\\\1", _UNSEEN.sub("", " ".join(text.split())))
+    """One line that means nothing in Markdown but its formulas, in the order in which it stands."""
+
+    def escaped(found: re.Match[str]) -> str:
+        return found[0] if FORMULA.fullmatch(found[0]) and not _ACTS.search(found[0]) else _SIGN.sub(r"\\\g<0>", found[0])
+
+    return _SIGN_OR_FORMULA.sub(escaped, _UNSEEN.sub("", " ".join(text.split())))
