@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tests.timing import seconds
 
 from wellread.citations.check import check, sentences
 from wellread.types import Passage, Sentence
@@ -335,14 +336,12 @@ LONG: dict[str, Callable[[int], str]] = {
 @pytest.mark.no_cover
 @pytest.mark.parametrize("kind", LONG)
 def test_a_long_answer_takes_time_in_proportion(kind: str) -> None:
-    def seconds(count: int) -> float:
+    def took(count: int) -> float:
         text = "".join(LONG[kind](k) for k in range(count))
-        begun = time.process_time()
-        check(text, MANY)
-        return time.process_time() - begun
+        return seconds(lambda: check(text, MANY))
 
-    seconds(10)
-    assert seconds(2000) < 40 * seconds(200) + 0.1
+    took(10)
+    assert took(2000) < 40 * took(200) + 0.1
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 import pytest
+from tests.timing import seconds
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import Allowance
@@ -165,9 +166,7 @@ def test_a_title_is_one(said: str) -> None:
 
 
 def seconds_for(*pages: Sequence[Set], **more: object) -> float:
-    begun = time.process_time()
-    read(*pages, **more)
-    return time.process_time() - begun
+    return seconds(lambda: read(*pages, **more), rounds=2)
 
 
 def test_lines_that_are_one_paragraph_take_the_time_of_as_many_short_ones() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.timing import seconds
 
 from wellread.citations.check import markers, sentences, strip_markers
 from wellread.text.markers import links
@@ -233,16 +232,13 @@ WORST = [
 @pytest.mark.parametrize("piece", WORST)
 @pytest.mark.no_cover
 def test_time_grows_with_the_text_and_not_faster(piece: str) -> None:
-    def seconds(length: int) -> float:
+    def took(length: int) -> float:
         text = piece * (length // len(piece)) + "x"
-        begun = time.process_time()
-        sentences(text)
-        return time.process_time() - begun
+        return seconds(lambda: sentences(text))
 
-    seconds(1_000)
-    small = min(seconds(5_000) for _ in range(3))
+    took(1_000)
     # ten times the text: linear is ten times the time, quadratic a hundred
-    assert min(seconds(50_000) for _ in range(2)) < 40 * small + 0.05
+    assert took(50_000) < 40 * took(5_000) + 0.05
 
 
 @pytest.mark.parametrize(
