@@ -121,7 +121,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Computed(Protocol):
-    """An embedder that can compute the same model in several ways, or a feed of its vectors."""
+    """An embedder that can compute the same model in several ways."""
 
     def settle(self, way: str = "") -> str:
         """Compute all passages from now on in one way, and name it; in this `way`, where one is asked for, or raise."""

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from wellread import codec
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import manifest
 from wellread.index.feed import Batch, EmbeddingFeed, Feed
@@ -20,26 +19,12 @@ from wellread.index.folder import BUILDING, disk_errors, existing, place, start_
 from wellread.index.following import Following, joined
 from wellread.index.grow import Growing, first_to_merge, refuse_known
 from wellread.index.ledger import Entry
-from wellread.index.manifest import Manifest, Segment, replace_file
+from wellread.index.manifest import Manifest, Segment
 from wellread.index.progress import Progress, silent
-from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
-from wellread.index.vectors import Embedding, VectorLog, computed, embed
+from wellread.index.vectors import Embedding, VectorLog, embed
 from wellread.index.write import BuildOptions, SegmentWriter
 from wellread.protocols import Embedder
-
-_PLAN = "plan.json"
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What an unfinished build was told, so that it is only taken up with the same."""
-
-    embedder: str
-    dimensions: int
-    origin: str
-    words: bool
-    scale: tuple[float, ...] | None = None
 
 
 async def build(folder: Path, feed: Feed, options: BuildOptions | None = None, progress: Progress = silent) -> Manifest:
@@ -57,7 +42,11 @@ async def build(folder: Path, feed: Feed, options: BuildOptions | None = None, p
 
 
 async def _words_first(folder: Path, feed: EmbeddingFeed, options: BuildOptions, progress: Progress) -> Manifest:
-    home, content = _begin_texts(folder, feed, options)
+    live, begun = existing(folder), _unfinished(folder, feed, options)
+    if begun is None:
+        start_over(folder / BUILDING)
+        begun = folder / BUILDING if live and live.rows else folder, _empty(feed, options, live, feed.inputs.recorded)
+    home, content = begun
     growing = Growing(folder, home, content, options)
     await growing.take_in(feed.inputs.read(growing.entries, progress), progress)
     if not growing.passages:
@@ -74,45 +63,32 @@ async def _words_first(folder: Path, feed: EmbeddingFeed, options: BuildOptions,
 
 
 async def _with_vectors(folder: Path, feed: Feed, options: BuildOptions, progress: Progress) -> Manifest:
-    work = folder / BUILDING
-    plan = _Plan(feed.embedder, feed.dimensions, feed.origin, options.words)
-    plan = _begin(work, plan, options.resume)
-    segment, scale = await fill_segment(work, plan.scale, feed, options, progress)
-    old = existing(folder)
-    generation = old.generation + 1 if old else 1
-    made = Manifest(
-        embedder=feed.embedder,
-        dimensions=feed.dimensions,
-        scale=tuple(float(x) for x in scale),
-        codes="sign",
-        segments=(place(folder, work / segment.name, segment, generation),),
-        words=options.words,
-        generation=generation,
-        origin={"inputs": feed.origin, **computed(feed)},
-    )
+    work, old = folder / BUILDING, existing(folder)
+    content = _empty(feed, options, old, {})
+    if not options.resume or _unfinished(folder, feed, options) is None:
+        manifest.save(folder, content, start_over(work))
+    segment = await fill_segment(work, content.scale, feed, options, progress)
+    generation = content.generation + 1
+    segments = (place(folder, work / segment.name, segment, generation),)
+    made = replace(content, segments=segments, complete=True, generation=generation)
     manifest.save(folder, made)
     return made
 
 
 async def fill_segment(
     work: Path,
-    scale: tuple[float, ...] | None,
+    scale: Sequence[float],
     feed: Feed,
     options: BuildOptions,
     progress: Progress = silent,
     beside: LocalIndex | None = None,
-) -> tuple[Segment, Floats]:
+) -> Segment:
     """Stream a feed into one segment under `work`; of an index that it is to stand `beside` no id may come again."""
-    writer = SegmentWriter(work / "segment", feed.dimensions)
+    writer, known = SegmentWriter(work / "segment", feed.dimensions), np.asarray(scale, np.float32)
     try:
-        known = np.asarray(scale, np.float32) if scale is not None else None
         saved = time.monotonic()
         async with aclosing(_ahead(feed.batches(writer.rows, known))) as batches:
             async for batch in batches:
-                if known is None and feed.scale is not None:
-                    known = feed.scale
-                    plan = codec.loads(_Plan, (work / _PLAN).read_bytes())
-                    _write_plan(work / _PLAN, replace(plan, scale=tuple(float(x) for x in known)))
                 if beside is not None:
                     refuse_known(beside, batch.passages, beside.removed)
                 await asyncio.to_thread(writer.append, batch.passages, batch.rows, batch.codes)
@@ -123,9 +99,7 @@ async def fill_segment(
         if writer.rows == 0:
             shutil.rmtree(work, ignore_errors=True)
             raise IndexFault(f"{feed.origin}: there is no passage in it")
-        final = known if known is not None else feed.scale
-        assert final is not None
-        return await asyncio.to_thread(writer.finish, final, options, progress), final
+        return await asyncio.to_thread(writer.finish, known, options, progress)
     finally:
         writer.close()
 
@@ -142,26 +116,11 @@ async def _ahead(batches: AsyncIterator[Batch]) -> AsyncGenerator[Batch]:
         await asyncio.gather(coming, return_exceptions=True)
 
 
-def _begin(work: Path, plan: _Plan, resume: bool) -> _Plan:
-    path = work / _PLAN
-    if not resume or not path.exists():
-        _write_plan(start_over(work) / _PLAN, plan)
-        return plan
-    try:
-        found = codec.loads(_Plan, path.read_bytes())
-    except ValueError:
-        raise DamagedFile(f"{path} is damaged: build again without --resume") from None
-    for name in ("embedder", "dimensions", "origin", "words"):
-        if (had := getattr(found, name)) != getattr(plan, name):
-            raise IndexFault(f"the unfinished build in {work} has another {name} ({had!r}): build without --resume")
-    return found
-
-
-def _begin_texts(folder: Path, feed: EmbeddingFeed, options: BuildOptions) -> tuple[Path, Manifest]:
-    """Where the manifest of this build lies, and what it says already."""
-    live, draft = existing(folder), existing(folder / BUILDING)
+def _unfinished(folder: Path, feed: Feed, options: BuildOptions) -> tuple[Path, Manifest] | None:
+    """A build of the same that was interrupted: where its manifest lies, and what it says already."""
     wanted = {"embedder": feed.embedder, "dimensions": feed.dimensions, "origin": feed.origin, "words": options.words}
-    for home, found in ((folder / BUILDING, draft), (folder, live)):
+    for home in (folder / BUILDING, folder):
+        found = existing(home)
         if found is None or (home == folder and (found.finished or (found.complete and not options.vectors))):
             continue
         has = {**asdict(found), "origin": found.origin.get("inputs")}
@@ -170,19 +129,22 @@ def _begin_texts(folder: Path, feed: EmbeddingFeed, options: BuildOptions) -> tu
             return home, found
         if options.resume and other is not None:
             raise IndexFault(f"the unfinished build in {folder} has another {other} ({has[other]!r}): build without --resume")
-    start_over(folder / BUILDING)
-    fresh = Manifest(
+    return None
+
+
+def _empty(feed: Feed, options: BuildOptions, live: Manifest | None, origin: Mapping[str, str]) -> Manifest:
+    """What a build begins with, beside the index that is there."""
+    return Manifest(
         embedder=feed.embedder,
         dimensions=feed.dimensions,
-        scale=(),
+        scale=() if feed.scale is None else tuple(float(x) for x in feed.scale),
         codes="sign",
         segments=(),
         words=options.words,
         generation=live.generation if live else 0,
         complete=False,
-        origin={"inputs": feed.origin, **feed.inputs.recorded},
+        origin={"inputs": feed.origin, **origin},
     )
-    return (folder / BUILDING if live and live.rows else folder), fresh
 
 
 def _is_whole(folder: Path, content: Manifest) -> bool:
@@ -192,10 +154,6 @@ def _is_whole(folder: Path, content: Manifest) -> bool:
     except DamagedFile:
         return False
     return True
-
-
-def _write_plan(path: Path, plan: _Plan) -> None:
-    replace_file(path, codec.dumps(plan).encode())
 
 
 async def add(folder: Path, feed: Feed, options: BuildOptions | None = None, progress: Progress = silent) -> Manifest:
@@ -238,9 +196,9 @@ async def _add_vectors(folder: Path, index: LocalIndex, feed: Feed, options: Bui
         raise IndexFault(f"{folder} has passages without vectors: run wellread index embed {folder} first")
     work, generation = start_over(folder / BUILDING), old.generation + 1
     options = replace(options, language=old.language)
-    made, _ = await fill_segment(work, old.scale, feed, options, progress, index)
+    made = await fill_segment(work, old.scale, feed, options, progress, index)
     segments = (*old.segments, place(folder, work / made.name, made, generation))
-    fresh = replace(old, segments=segments, generation=generation, origin={**old.origin, **computed(feed, old)})
+    fresh = replace(old, segments=segments, generation=generation)
     manifest.save(folder, fresh)
     growing = Growing(folder, folder, fresh, options)
     await unbroken(growing.merge, first_to_merge(old))

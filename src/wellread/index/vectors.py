@@ -75,15 +75,11 @@ async def embed(
     return content
 
 
-def computed(maker: object, before: Manifest | None = None) -> dict[str, str]:
-    """How vectors are computed, where not as shipped. What joins an index is computed as its vectors `before` were."""
-    used = before.origin.get("arithmetic", AS_SHIPPED) if before is not None and before.vectors else ""
-    way = maker.settle(used) if isinstance(maker, Computed) else used
-    return {"arithmetic": way} if way not in ("", AS_SHIPPED) else {}
-
-
 def _told(content: Manifest, embedder: Embedder) -> Manifest:
-    return replace(content, origin={**content.origin, **computed(embedder, content)})
+    """How vectors are computed, where not as shipped. What joins an index is computed as those that it has were."""
+    used = content.origin.get("arithmetic", AS_SHIPPED) if content.vectors else ""
+    way = embedder.settle(used) if isinstance(embedder, Computed) else used
+    return replace(content, origin={**content.origin, "arithmetic": way}) if way not in ("", AS_SHIPPED) else content
 
 
 def _next(content: Manifest, most: int) -> tuple[int, range] | None:
