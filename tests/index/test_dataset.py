@@ -26,9 +26,9 @@ from typer.testing import CliRunner
 from wellread.cli import feeds
 from wellread.cli.main import app
 from wellread.errors import DamagedFile, IndexFault
-from wellread.index.build import build
+from wellread.index.build import add, build
 from wellread.index.dataset import DatasetFeed, create, is_dataset, made_with, take_parts
-from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.index.feed import EmbeddingFeed, embedding_text, streamed
 from wellread.index.inputs import InputOptions
 from wellread.index.published import PublishedFeed, mappings, plain_numbers, pull, texts_in
 from wellread.index.quantize import calibrate, to_bytes, to_codes
@@ -50,6 +50,20 @@ async def test_an_index_from_a_data_set_is_the_index_from_its_inputs(tmp_path: P
     assert one.scale == pytest.approx(two.scale)
     for name in ("texts.jsonl", "rows.i8", "codes.bin", "documents.tab"):
         assert one.segments[0].files[name] == two.segments[0].files[name]
+
+
+async def test_a_data_set_joins_an_index_in_its_scale(tmp_path: Path) -> None:
+    await create(tmp_path / "data", feed(PASSAGES))
+    await build(tmp_path / "index", feed(numbered(300)))
+    scale = LocalIndex.open(tmp_path / "index").manifest.scale
+    assert DatasetFeed(tmp_path / "data").scale != pytest.approx(scale)
+    await add(tmp_path / "index", DatasetFeed(tmp_path / "data"))
+    both = LocalIndex.open(tmp_path / "index")
+    assert both.manifest.scale == scale
+    vector = (await WordEmbedder().embed([PASSAGES[0].text], kind="query"))[0]
+    truth = (await WordEmbedder().embed([embedding_text(PASSAGES[0])], kind="passage"))[0] @ vector
+    (row,) = both.find_id(PASSAGES[0].id)
+    assert both.likeness(vector, np.array([row]))[0] == pytest.approx(truth, abs=0.02)
 
 
 async def test_shards_have_the_published_columns(tmp_path: Path) -> None:

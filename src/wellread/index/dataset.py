@@ -153,7 +153,7 @@ class DatasetFeed(Feed):
                 skip -= rows
                 continue
             for batch in read_part(shard, self.dimensions, skip, str(shard)):
-                yield batch
+                yield batch.scaled(self.scale, scale)
             skip = 0
 
 
@@ -174,7 +174,7 @@ class HubFeed(Feed):
         while table := await asyncio.to_thread(next, tables, None):
             rows = _heads([table])[0].rows
             for batch in read_part(table, self.dimensions, skip, str(table)) if skip < rows else ():
-                yield batch
+                yield batch.scaled(self.scale, scale)
             skip = max(0, skip - rows)
 
 

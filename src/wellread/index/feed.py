@@ -29,6 +29,12 @@ class Batch:
     def part(self, start: int, end: int) -> Batch:
         return Batch(self.passages[start:end], self.rows[start:end], self.codes[start:end])
 
+    def scaled(self, own: Floats | None, wanted: Floats | None) -> Batch:
+        """The same for an index whose bytes have another scale."""
+        if own is None or wanted is None or np.array_equal(own, wanted):
+            return self
+        return Batch(self.passages, to_bytes(self.rows * own, wanted), self.codes)
+
 
 class Feed(ABC):
     """The same passages in the same order each time, so that an interrupted build can go on."""
@@ -91,12 +97,10 @@ class EmbeddingFeed(Feed):
         self.inputs: Inputs = inputs or Stream(passages)
         self._passages = passages
 
-    def settle(self, way: str = "") -> str:
-        return self.maker.settle(way) if isinstance(self.maker, Computed) else ""
-
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
         self.scale = scale
-        self.settle()
+        if isinstance(self.maker, Computed):
+            self.maker.settle()
         waiting: list[tuple[Sequence[Passage], Floats]] = []
         async for passages in grouped(self._passages(), skip):
             vectors = await self.maker.embed([embedding_text(p) for p in passages], kind="passage")

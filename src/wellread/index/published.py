@@ -61,7 +61,7 @@ class PublishedFeed(Feed):
         how = InputOptions(Splitting(tokens=0))
         start = skip
         async for group in grouped(passages([self._texts], how), skip, _BATCH):
-            yield self._batch(start, group)
+            yield self._batch(start, group).scaled(self.scale, scale)
             start += len(group)
         if start != len(self._codes):
             raise IndexFault(f"{self._texts} has {start} rows, the published index {len(self._codes)}")
