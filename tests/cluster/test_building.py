@@ -142,7 +142,7 @@ def test_a_block_is_one_file_however_many_shards_there_are(tmp_path: Path, monke
         work = Place(tmp_path / name)
         with monkeypatch.context() as patched:
             patched.setattr(steps, "BLOCK", 64)
-            patched.setattr(steps, "BATCH", 16)
+            patched.setattr("wellread.index.feed.BATCH", 16)
             patched.setattr(steps, "MOST", most)
             counts = [steps.read(work, n, part, how).passages for n, part in enumerate(parts([str(source)], how))]
             about, make, told = About("words-64", 64, "notes"), ("words", WordEmbedder), list[steps.Embedded]()

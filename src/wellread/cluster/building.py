@@ -34,15 +34,15 @@ from wellread.index import texts
 from wellread.index.build import BuildOptions
 from wellread.index.build import build as build_index
 from wellread.index.dataset import About, made_of, part_of, read_part, take_parts
-from wellread.index.feed import BATCH, Batch, Feed, embedding_text
+from wellread.index.feed import Batch, EmbeddingFeed, Feed, streamed
 from wellread.index.folder import BUILDING, BeingWritten
 from wellread.index.following import passages
 from wellread.index.inputs import InputOptions, Item, origin, parts
 from wellread.index.manifest import checksum
 from wellread.index.progress import Progress, silent
-from wellread.index.quantize import SAMPLE, Bytes, Codes, Floats, calibrate, check, to_bytes, to_codes
+from wellread.index.quantize import SAMPLE, Floats
 from wellread.index.write import sample
-from wellread.protocols import Computed, Embedder
+from wellread.protocols import Embedder
 from wellread.questions.languages import main_language
 from wellread.types import Passage
 
@@ -189,9 +189,9 @@ def embed(work: Place, block: Block, shards: int, about: About, make: tuple[str,
     if (raw := work.content(done)) is not None:
         return codec.loads(Embedded, raw)
     passages = list(_passages(work, block))
-    scale, rows, codes = asyncio.run(_vectors(passages, _embedder(*make), about))
+    scale, batch = asyncio.run(_in_small(passages, _embedder(*make), about))
     homes = np.array([shard_of(passage.document or passage.id, shards) for passage in passages])
-    content, pieces = packed(Batch(passages, rows, codes), homes, block.place, about, scale)
+    content, pieces = packed(batch, homes, block.place, about, scale)
     work.put(file_of(block.number), content)
     outcome = Embedded(tuple(float(x) for x in scale), pieces)
     work.put(done, codec.dumps(outcome).encode())
@@ -252,8 +252,6 @@ def _alone(job: Callable[[], object], seconds: float = 60.0) -> None:
 def _embedder(name: str, make: Maker) -> Embedder:
     if name not in _made:
         _made[name] = make()
-        if isinstance(made := _made[name], Computed):
-            made.settle()
     return _made[name]
 
 
@@ -275,21 +273,13 @@ def _passages(work: Place, block: Block) -> Iterator[Passage]:
             return
 
 
-async def _vectors(passages: Sequence[Passage], embedder: Embedder, about: About) -> tuple[Floats, Bytes, Codes]:
-    """The scale, and vectors in small; in the batches of one machine: a vector depends a little on its batch."""
-    scale = np.asarray(about.scale, np.float32) if about.scale else None
-    rows: list[Bytes] = []
-    codes: list[Codes] = []
-    for start in range(0, len(passages), BLOCK):
-        some = passages[start : start + BLOCK]
-        batches = [some[at : at + BATCH] for at in range(0, len(some), BATCH)]
-        texts = [[embedding_text(passage) for passage in batch] for batch in batches]
-        vectors = np.concatenate([check(await embedder.embed(text, kind="passage"), about.dimensions) for text in texts])
-        scale = calibrate(vectors) if scale is None else scale
-        rows.append(to_bytes(vectors, scale))
-        codes.append(to_codes(vectors))
-    assert scale is not None
-    return scale, np.concatenate(rows), np.concatenate(codes)
+async def _in_small(passages: Sequence[Passage], embedder: Embedder, about: About) -> tuple[Floats, Batch]:
+    """The scale, and all passages with their vectors; in the batches of one machine: a vector depends a little on its batch."""
+    feed = EmbeddingFeed(lambda: streamed(passages), embedder, about.origin)
+    batches = [batch async for batch in feed.batches(0, np.asarray(about.scale, np.float32) if about.scale else None)]
+    assert feed.scale is not None
+    rows, codes = (np.concatenate(parts) for parts in zip(*((one.rows, one.codes) for one in batches), strict=True))
+    return feed.scale, Batch(passages, rows, codes)
 
 
 _FORMAT = 2  # of what the steps leave; 2: one file a block

@@ -102,7 +102,7 @@ class EmbeddingFeed(Feed):
         if isinstance(self.maker, Computed):
             self.maker.settle()
         waiting: list[tuple[Sequence[Passage], Floats]] = []
-        async for passages in grouped(self._passages(), skip):
+        async for passages in grouped(self._passages(), skip, BATCH):
             vectors = await self.maker.embed([embedding_text(p) for p in passages], kind="passage")
             waiting.append((passages, check(vectors, self.dimensions)))
             if self.scale is None and len(waiting) * BATCH < SAMPLE:
