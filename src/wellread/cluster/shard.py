@@ -9,7 +9,6 @@ asked before a search. Which passages tantivy could not have missed follows from
 
 from __future__ import annotations
 
-import hashlib
 import math
 import shutil
 from array import array
@@ -28,9 +27,10 @@ from wellread.cluster.sharded import BESIDE, ORDINALS, WORDS
 from wellread.errors import DamagedFile
 from wellread.index import lexical
 from wellread.index.blocks import mapped
+from wellread.index.keys import hashed
 from wellread.index.lexical import FIELDS, Words
 from wellread.index.quantize import Floats
-from wellread.index.search import MEANING_WEIGHT, NOTHING, LocalIndex, SearchOptions
+from wellread.index.search import NOTHING, LocalIndex, SearchOptions, fused
 from wellread.index.titles import LOOKED_AT
 from wellread.types import Passage
 
@@ -93,7 +93,7 @@ class SegmentWords:
     def search(self, words: Sequence[str], limit: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Rows and BM25 scores in the whole of at least the `limit` best passages, best first; equal ones in their order."""
         terms = [(field, word) for word in words for field in FIELDS]
-        hashes = np.array([_hash(*term) for term in terms], np.uint64)
+        hashes = np.array([hashed("\0".join(term)) for term in terms], np.uint64)
         if not len(self._vocabulary):
             return NOTHING
         at = np.minimum(np.searchsorted(self._vocabulary, hashes), len(self._vocabulary) - 1)
@@ -172,7 +172,7 @@ def _write_words(folder: Path, passages: Iterable[Passage], language: str) -> No
             terms.write(np.array([number for number, _ in own], np.uint32).tobytes())
             counts.write(np.array([min(count, 65_535) for _, count in own], np.uint16).tobytes())
             starts.append(starts[-1] + len(own))
-    hashes = np.array([_hash(*term) for term in numbers], np.uint64)
+    hashes = np.array([hashed("\0".join(term)) for term in numbers], np.uint64)
     order = np.argsort(hashes)
     (folder / "vocabulary").write_bytes(hashes[order].tobytes())
     (folder / "numbers").write_bytes(order.astype(np.uint32).tobytes())
@@ -192,10 +192,6 @@ def _counted(path: Path, size: int) -> NDArray[np.int64]:
     for start in range(0, len(numbers), _AT_ONCE):
         total += np.bincount(numbers[start : start + _AT_ONCE], minlength=size)
     return total
-
-
-def _hash(field: str, word: str) -> int:
-    return int.from_bytes(hashlib.blake2b(f"{field}\0{word}".encode(), digest_size=8).digest(), "little")
 
 
 _SPARE = 20  # passages for the case that a shard has more than its share of the best
@@ -283,11 +279,13 @@ class Shard:
     def candidates(self, wanted: Wanted) -> Candidates:
         """As many as the whole index would look at, by words and by meaning."""
         found = self.index.scored(self._by_words(wanted), wanted.vector, wanted.depth, wanted.options)
-        words, meaning, near = found.words, found.meaning, found.near
-        order = _most_promising(words, meaning, near, wanted)
+        # A guess at the order of the whole: of what is found here only this shard's share counts there.
+        first = [row for row, _ in fused(found, wanted.share(wanted.depth), wanted.options.fusion)]
+        order = np.concatenate([np.searchsorted(found.rows, first), np.flatnonzero(~np.isin(found.rows, first))])
         rows = found.rows[order]
         lines = self._first_lines(rows[: wanted.share(max(LOOKED_AT, wanted.limit))].tolist())
-        return Candidates.of(rows, self.ordinals[rows], words[order], meaning[order], near[order], lines=lines)
+        scores = (column[order] for column in (found.words, found.meaning, found.near))
+        return Candidates.of(rows, self.ordinals[rows], *scores, lines=lines)
 
     def lines(self, rows: Sequence[int]) -> list[bytes]:
         """Passages as they are stored."""
@@ -329,27 +327,6 @@ class Shard:
             rows, scores = rows[kept], scores[kept]
         order = np.lexsort((rows, -scores))[:limit]
         return rows[order], scores[order]
-
-
-def _most_promising(
-    words: NDArray[np.float32], meaning: NDArray[np.float32], near: NDArray[np.bool_], wanted: Wanted
-) -> NDArray[np.int64]:
-    """A guess at the order of the whole: of what is found here by words or by meaning only this shard's share counts there."""
-    by_words = _best(words, wanted.share(2 * wanted.depth))
-    by_meaning = _best(np.where(near, meaning, np.nan), wanted.share(wanted.depth)) | (by_words & ~np.isnan(meaning))
-    total = np.zeros(len(words))
-    for scores, counts, weight in ((words, by_words, 1 - MEANING_WEIGHT), (meaning, by_meaning, MEANING_WEIGHT)):
-        kept = np.where(counts, scores, 0.0)
-        total += weight * np.maximum(kept, 0) / max(float(kept.max(initial=0.0)), 1e-9)
-    return np.argsort(-total, kind="stable")
-
-
-def _best(scores: NDArray[np.float32], count: int) -> NDArray[np.bool_]:
-    """Which are the best, where there is a score."""
-    there = ~np.isnan(scores)
-    if there.sum() > count:
-        there &= scores >= np.partition(scores[there], -count)[-count]
-    return there
 
 
 def write_beside(home: Path, ordinals: NDArray[np.int64]) -> None:

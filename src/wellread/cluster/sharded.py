@@ -36,6 +36,7 @@ from wellread.core.private_files import cache_folder
 from wellread.errors import DamagedFile, IndexFault, UsageError, optional
 from wellread.index import manifest
 from wellread.index.folder import BUILDING, disk_errors, writing
+from wellread.index.keys import hashed
 from wellread.index.manifest import Count, Dimensions, FileSum, InnerName, check_stemmed, replace_file, unsealed
 from wellread.questions.languages import ENGLISH
 
@@ -75,8 +76,7 @@ class Sharded:
 
 def shard_of(document: str, count: int) -> int:
     """Jump consistent hashing (Lamping and Veach, 2014): from n to n + 1 shards one document in n + 1 moves, to the new one."""
-    key = int.from_bytes(hashlib.blake2b(document.encode("utf-8", "replace"), digest_size=8).digest(), "little")
-    chosen, jump = -1, 0
+    key, chosen, jump = hashed(document), -1, 0
     while jump < count:
         chosen = jump
         key = (key * 2862933555777941757 + 1) & 0xFFFF_FFFF_FFFF_FFFF
