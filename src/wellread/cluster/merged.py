@@ -218,7 +218,7 @@ def _passage(line: bytes) -> Passage:
 def _read(decode: Callable[[bytes], T], line: bytes) -> T:
     try:
         return decode(line)
-    except (ValueError, TypeError, RecursionError):
+    except ValueError:
         raise DamagedFile("a shard sent a passage that cannot be read (run: wellread index verify on its folder)") from None
 
 

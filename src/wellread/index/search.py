@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from json.encoder import encode_basestring as quoted
 from math import isnan
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar, overload
@@ -18,6 +17,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread import codec
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import keys, lexical, manifest, seal
@@ -160,7 +160,7 @@ class Leaves(Sequence[Hit]):
 
     def holding(self, words: str) -> Iterator[int]:
         """The places of passages with these words in their text, title, id or whatever else is stored of them."""
-        stored = quoted(words)[1:-1].encode()
+        stored = codec.dumps(words)[1:-1].encode()
         return (place for place, row in enumerate(self._rows) if stored in self._line(row))
 
     def __len__(self) -> int:

@@ -6,16 +6,15 @@ passages give equal bytes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from json import decoder
-from json.encoder import encode_basestring as quoted
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from wellread import codec
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.blocks import Blocks, Seals, mapped, unsealed
@@ -24,12 +23,29 @@ from wellread.types import Passage
 T = TypeVar("T")
 TEXTS, OFFSETS = "texts.jsonl", "offsets.u64"
 _scanned = cast("Callable[[str, int], tuple[str, int]]", cast("Any", decoder).scanstring)  # a text from its first letter on
-_NONE = type(None)
 _LONGEST_FACT = 1_000  # characters of a title or a heading that are looked at, and links
 _LONGEST = 100_000  # characters of a passage; a document is split into shorter ones
 _LONGEST_URL = 8_000
 LONGEST_LINE = 1_000_000  # bytes of a passage with all that belongs to it: all threads wait while one is parsed
 _BEGIN = 512  # bytes of a line that nearly always hold the id and the title
+
+
+class _Row(NamedTuple):
+    """A line, as JSON has it."""
+
+    id: str
+    title: str
+    text: str
+    url: str | None
+    document: str | None
+    links: tuple[str, ...]
+    published: str | None
+    heading: str = ""
+    page: int | None = None
+    anchor: str = ""
+
+
+_PLACED = len(_Row._fields) - len(_Row._field_defaults)
 
 
 def encode(passage: Passage) -> bytes:
@@ -41,12 +57,9 @@ def encode(passage: Passage) -> bytes:
 
 
 def _line(p: Passage) -> bytes:
-    """Put together by hand: an encoder that looks at every value's type takes twice as long."""
-    links = ",".join(map(quoted, p.links))
-    last = f"{_maybe(p.url)},{_maybe(p.document)},[{links}],{_maybe(p.published)}"
-    if p.heading or p.anchor or p.page is not None:  # most collections of passages know no such thing
-        last += f",{quoted(p.heading)},{'null' if p.page is None else int(p.page)},{quoted(p.anchor)}"
-    return f"[{quoted(p.id)},{quoted(p.title)},{quoted(p.text)},{last}]\n".encode("utf-8", "replace")
+    row = _Row(p.id, p.title, p.text, p.url, p.document, p.links, p.published, p.heading, p.page, p.anchor)
+    placed = p.heading or p.anchor or p.page is not None  # most collections of passages know no such thing
+    return codec.dumps(row if placed else row[:_PLACED]).encode() + b"\n"
 
 
 def bounded(passage: Passage) -> Passage:
@@ -66,25 +79,12 @@ def bounded(passage: Passage) -> Passage:
     )
 
 
-def _maybe(text: str | None) -> str:
-    return "null" if text is None else quoted(text)
-
-
 def decode(line: bytes) -> Passage:
-    """A line as a passage; `TypeError` where a value is of another type than a passage has there."""
-    identity, title, text, url, document, links, published, *place = cast("list[Any]", json.loads(line))
-    words, maybe, pages = (
-        _kinds(identity, title, text, *place[::2], *links),
-        _kinds(url, document, published),
-        _kinds(*place[1:2]),
+    """A line as a passage; `ValueError` where it is none."""
+    row = codec.loads(_Row, line)
+    return Passage(
+        row.id, row.text, row.title, row.url, "", row.published, row.document, row.links, row.heading, row.page, row.anchor
     )
-    if not (words <= {str} and maybe <= {str, _NONE} and pages <= {int, _NONE}):
-        raise TypeError("a value of another type")
-    return Passage(identity, text, title, url, "", published, document, tuple(links), *place)
-
-
-def _kinds(*values: object) -> set[type]:
-    return set(map(type, values))
 
 
 def title_of(line: bytes) -> str:
@@ -134,7 +134,7 @@ class TextStore:
     def _read(self, taken: Callable[[bytes], T], row: int) -> T:
         try:
             return taken(self.line(row))
-        except (ValueError, TypeError, RecursionError):
+        except ValueError:
             raise DamagedFile(f"{self.path} is damaged at passage {row} (run: wellread index verify)") from None
 
     def __iter__(self) -> Iterator[Passage]:
