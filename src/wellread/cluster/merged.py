@@ -17,18 +17,15 @@ import numpy as np
 
 from wellread.cluster import sharded
 from wellread.cluster.shard import Candidates, Shard, Wanted
-from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import lexical, texts
-from wellread.index.quantize import check
-from wellread.index.search import Scored, SearchOptions, as_hit, fused
+from wellread.index.search import Scored, SearchOptions, as_hit, fused, query_vector, readable
 from wellread.index.titles import LOOKED_AT, weigh_titles
 from wellread.protocols import Embedder
 from wellread.questions.languages import ENGLISH
 from wellread.types import Hit, Passage
 
 T = TypeVar("T")
-_MAX_QUERY = 20_000  # characters
 
 
 class ShardGone(IndexFault):
@@ -94,11 +91,11 @@ class MergedIndex:
         self, text: str, embedder: Embedder | None, limit: int = 10, options: SearchOptions | None = None
     ) -> Outcome:
         options = options or SearchOptions()
-        text = encodable(text[:_MAX_QUERY])
-        depth = max(limit, options.similarity_search_top_k_nodes)
+        text, depth = readable(text), max(limit, options.similarity_search_top_k_nodes)
         words = tuple(lexical.query_terms(text, self._analyser)) if options.words else ()
-        vector = await self._vector(text, embedder, options)
-        wanted = Wanted(words, vector, depth, options, len(self.members), limit)
+        asked = embedder if options.meaning else None
+        vector = await query_vector(text, asked, self.embedder, self.dimensions, "the index")
+        wanted = Wanted(words, None if vector is None else vector.tobytes(), depth, options, len(self.members), limit)
         found, missing = await self._everywhere(lambda peer: peer.candidates(wanted))
         return await self._ranked(text, found, wanted, missing)
 
@@ -129,13 +126,6 @@ class MergedIndex:
             raise next(iter(missing.values()))
         in_order = sorted((item for some in found.values() for item in some), key=lambda item: item[0])
         return await asyncio.to_thread(lambda: [as_hit(_passage(line), 0.0) for _, line in in_order])  # of a book: thousands
-
-    async def _vector(self, text: str, embedder: Embedder | None, options: SearchOptions) -> bytes | None:
-        if embedder is None or not options.meaning or not text.strip():
-            return None
-        if embedder.name != self.embedder or embedder.dimensions != self.dimensions:
-            raise IndexFault(f"the index was built with the embedder {self.embedder} and cannot be searched with {embedder.name}")
-        return check(await embedder.embed([text], kind="query"), self.dimensions)[0].tobytes()
 
     async def _ranked(
         self, text: str, found: Mapping[int, Candidates], wanted: Wanted, missing: Mapping[int, ShardGone]

@@ -264,6 +264,23 @@ def as_hit(passage: Passage, score: float) -> Hit:
     return Hit.of(bounded(passage if passage.document else replace(passage, document=passage.id)), score)
 
 
+def readable(query: str) -> str:
+    """As much of a query as is searched for."""
+    return encodable(query[:_MAX_QUERY])
+
+
+async def query_vector(text: str, embedder: Embedder | None, maker: str, dimensions: int, where: str) -> Floats | None:
+    """The query's vector, from the embedder that the index was built with."""
+    if embedder is None or not text.strip():
+        return None
+    if (embedder.name, embedder.dimensions) != (maker, dimensions):
+        raise IndexFault(
+            f"{where} was built with the embedder {maker} ({dimensions} dimensions) "
+            f"and cannot be searched with {embedder.name} ({embedder.dimensions})"
+        )
+    return check(await embedder.embed([text], kind="query"), dimensions)[0]
+
+
 class LocalIndex:
     """An index on disk. Cheap to open: files are mapped when they are first needed."""
 
@@ -311,24 +328,16 @@ class LocalIndex:
     ) -> list[Found]:
         """The same by number and with the scores of each part."""
         options = options or SearchOptions()
-        text = encodable(text[:_MAX_QUERY])
-        depth = max(limit, options.similarity_search_top_k_nodes)
+        text, depth = readable(text), max(limit, options.similarity_search_top_k_nodes)
         wanted = 2 * depth if options.words and self.manifest.words else 0
         worded, vector = await asyncio.gather(
-            asyncio.to_thread(self.by_words, text, wanted), self._vector(text, embedder, options)
+            asyncio.to_thread(self.by_words, text, wanted), self._vector(text, embedder if options.meaning else None)
         )
         return await asyncio.to_thread(self._combined, text, worded, vector, limit, depth, options)
 
-    async def _vector(self, text: str, embedder: Embedder | None, options: SearchOptions) -> Floats | None:
-        """The query's vector, from the embedder that the index was built with."""
-        if embedder is None or not options.meaning or not text.strip() or not self.manifest.vectors:
-            return None
-        if embedder.name != self.manifest.embedder or embedder.dimensions != self.manifest.dimensions:
-            raise IndexFault(
-                f"{self.folder} was built with the embedder {self.manifest.embedder} "
-                f"({self.manifest.dimensions} dimensions) and cannot be searched with {embedder.name} ({embedder.dimensions})"
-            )
-        return check(await embedder.embed([text], kind="query"), self.manifest.dimensions)[0]
+    async def _vector(self, text: str, embedder: Embedder | None) -> Floats | None:
+        made = self.manifest
+        return await query_vector(text, embedder, made.embedder, made.dimensions, str(self.folder)) if made.vectors else None
 
     def _combined(
         self,
