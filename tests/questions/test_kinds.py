@@ -127,6 +127,31 @@ def test_a_phrase_beside_its_term_explains_it_and_one_elsewhere_does_not() -> No
 
 
 @pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("Cold water immersion (CWI) kills faster than drowning.", "Cold water immersion"),
+        ("CWI: cold-water immersion.", "cold-water immersion"),
+        ("CWI stands for “Cold Water Immersion”.", "Cold Water Immersion"),
+        ("In cold water, immersion (CWI) kills.", None),
+        ("CWI (see below) kills.", None),
+        ("cwi (cold water immersion)", None),
+    ],
+)
+def test_what_an_abbreviation_is_short_for(sentence: str, said: str | None) -> None:
+    term = term_asked("What does CWI stand for?")
+    assert term is not None
+    assert term.spelt_out_in(sentence) == said
+
+
+def test_small_words_are_not_in_an_abbreviation_and_ordinary_words_are_none() -> None:
+    spelt, plain = term_asked("What does DOD mean?"), term_asked("What does cold mean?")
+    assert spelt is not None
+    assert plain is not None
+    assert spelt.spelt_out_in("the Department of Defense (DOD)") == "Department of Defense"
+    assert plain.spelt_out_in("cats on large dogs (cold)") is None
+
+
+@pytest.mark.parametrize(
     "question", ["what does" + " " * 20_000 + "x", "what is x" + " y" * 10_000, "what is x" + " " * 20_000 + "in y"]
 )
 def test_a_huge_question_takes_no_time(question: str) -> None:

@@ -170,6 +170,7 @@ def test_words_that_look_like_signs_are_words(text: str) -> None:
         ("README", True, "", False),
         ("changelog.Debian.gz", True, ".gz", False),
         ("lamp.3pm", True, ".3pm", False),
+        ("lamp.info-12.gz", True, ".info-12.gz", False),
         ("readme.gif", False, "", False),
         ("a.tar.gz", False, "", True),
         ("a.tgz", False, "", True),

@@ -100,6 +100,11 @@ def test_info(name: str) -> None:
     ]
 
 
+def test_the_commands_of_an_info_manual_are_entries() -> None:
+    node = "\x1f\nFile: lamp.info,  Node: Oil,  Up: Top\n\nOil\n***\n\n -- Command: light\n     Light the lamp with the match.\n"
+    assert said(read(node, "lamp.info"))[1:] == [("entry1", "Command: light: Light the lamp with the match.")]
+
+
 def test_the_list_of_the_parts_of_an_info_manual_says_so() -> None:
     with pytest.raises(ReadError, match="parts"):
         read(

@@ -15,7 +15,9 @@ from wellread.models.scripted import ScriptedModel
 from wellread.present.terminal import lines
 from wellread.ranking.evaluator import Evaluator
 from wellread.settings import Settings
-from wellread.types import Answer, Prompt
+from wellread.strategies import likely_sentences
+from wellread.strategies.quote import nearest
+from wellread.types import Answer, Passage, Prompt
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -150,3 +152,15 @@ async def test_corrective_grades_with_the_evaluator_unless_the_effort_is_low(eff
     else:
         assert answer.usage.pairs == 0
     assert answer.outcome == "answered"
+
+
+async def test_what_is_shown_as_nearest_tells_something() -> None:
+    """A title or heading alone tells nothing; a line that leads to a list is shown with it."""
+    steps = "To reserve a boat:\n\n- Log in to the boat book.\n- Choose the boat.\n- Confirm."
+    passages = [
+        Passage("a#0", "Handbook\n\n# Boats", title="Handbook"),
+        Passage("a#1", f"## Reserving\n\n{steps}", title="Handbook"),
+        Passage("a#2", "Handbook\n\nThis is for members.", title="Handbook"),
+    ]
+    near = nearest(likely_sentences.asked("How do I reserve a boat in the handbook?", passages), passages)
+    assert [one.words for one in near] == [steps, "This is for members."]

@@ -53,10 +53,12 @@ def test_a_label_is_told_with_what_it_names(text: str, label: str, whole: str) -
 def test_what_is_told_comes_with_what_belongs_to_it() -> None:
     listed = "Keys.\n\n- Press Ctrl+Y to redo.\n- Press F9 to start again.\n- Press F1 for help.\n\nEnd."
     prose = "Switch it off. Then wipe the glass. The reason is that soap leaves streaks.\n\nAnother matter."
+    table = "Fees:\n\n| Who | A year |\n| Friend | 30 |\n| Junior | 95 |"
     long = "One stands before. " + "This is told. " + "One stands behind. " + "And much more follows it. " * 30
     for text, told, wanted in (
         (listed, "Press F9 to start again.", "- Press Ctrl+Y to redo.\n- Press F9 to start again.\n- Press F1 for help."),
         (prose, "Then wipe the glass.", "Switch it off. Then wipe the glass. The reason is that soap leaves streaks."),
+        (table, "| Friend | 30 |", "| Who | A year |\n| Friend | 30 |\n| Junior | 95 |"),
         (long, "This is told.", "One stands before. This is told. One stands behind."),
     ):
         start = text.index(told)

@@ -293,3 +293,4 @@ def test_headings_questions_and_lines_of_contents_tell_nothing() -> None:
     text = "## How to pair\n\nHow is it paired?\n\nHold the button. The light blinks.\n\nPairing ........ 12\n\n- Press OK."
     told = [text[start:end].strip() for start, end in statements(text)]
     assert told == ["Hold the button.", "The light blinks.", "- Press OK."]
+    assert not statements("### 4.7. When I paste from afar, it wraps the lines. What gives?"), "the whole of a heading"

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from wellread.answer_json import AnswerJson, Placed
 from wellread.present.sections import UNDERSTOOD, Cited, Sections, sections
+from wellread.text.blocks import without_signs
 from wellread.text.formulas import FORMULA
 from wellread.text.inert import inert
 from wellread.text.places import name, place
@@ -58,7 +59,7 @@ def beside(parts: Sections) -> str:
     told = [f"*{parts.sure}*".capitalize()] if parts.sure else []
     told += [f"Note: {note}." for note in parts.notes]
     if parts.answer.nearest:
-        rows = [f"- {_link(one)}: “{inert(' '.join(one.text.split()))}”" for one in parts.answer.nearest]
+        rows = [f"- {_link(one)}: “{inert(' '.join(without_signs(one.text).split()))}”" for one in parts.answer.nearest]
         told.append("\n".join([f"{parts.near}:", "", *rows]))
     if parts.answer.tries:
         told.append(f"To try: {inert('; '.join(parts.answer.tries))}.")

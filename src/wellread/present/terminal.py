@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from wellread.answer_json import AnswerJson
 from wellread.events import counted
 from wellread.present.sections import UNDERSTOOD, Sections, sections
+from wellread.text.blocks import without_signs
 from wellread.text.formulas import FORMULA
 from wellread.text.places import place
 
@@ -83,7 +84,7 @@ def _beside(parts: Sections) -> list[str]:
     told += [f"Note: {note}." for note in parts.answer.notes]
     told += ["", f"{parts.near}:"] if parts.answer.nearest else []
     for near in parts.answer.nearest:
-        words = textwrap.shorten(" ".join(near.text.split()), 300, placeholder=" …")
+        words = textwrap.shorten(" ".join(without_signs(near.text).split()), 300, placeholder=" …")
         sign = f"[{near.number}]" if near.number else "·"
         told += [f"  {sign} {place(near)}", textwrap.indent(f"“{words}”", "    ")]
     return [*told, "", f"To try: {'; '.join(parts.answer.tries)}."] if parts.answer.tries else told

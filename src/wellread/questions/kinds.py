@@ -80,6 +80,7 @@ _TIME_TOLD = re.compile(
     rf"|{'|'.join(MONTHS)}|\w{{3,6}}days?|spring|summer|autumn|winter|christmas|easter)\b",
     re.IGNORECASE,
 )
+_SHORT = re.compile(r"(?=.*[A-Z].*[A-Z])[A-Za-z]{2,8}")
 _MOST_WORDS = 5
 _LONGEST = 300  # characters of a question that is after a definition
 _BETWEEN = (
@@ -98,6 +99,11 @@ class Term:
     def defined_in(self, sentence: str) -> re.Match[str] | None:
         """A sentence's beginning, up to where it says what the term is; None where it does not."""
         return _defining(self.words).match(sentence)
+
+    def spelt_out_in(self, sentence: str) -> str | None:
+        """What an abbreviation is short for, where its letters begin the words beside it: "cold water immersion (CWI)"."""
+        found = _spelt_out(self.words).search(sentence) if _SHORT.fullmatch(self.words) else None
+        return (found["before"] or found["after"]) if found else None
 
     def stands_beside(self, phrase: str, sentence: str) -> bool:
         """Whether a sentence explains the term by a phrase in passing: "HTS (high-throughput screening)"."""
@@ -189,6 +195,15 @@ def _defining(term: str) -> re.Pattern[str]:
     return re.compile(
         rf"{opened}{_worded(term)}{aside}(?:{article}|(?:means?|refers?\s+to|stands?\s+for|denotes?)\s+)", re.IGNORECASE
     )
+
+
+@lru_cache(500)
+def _spelt_out(letters: str) -> re.Pattern[str]:
+    """The words that an abbreviation is made of, beside it."""
+    begun = (rf"[{letter.lower()}{letter.upper()}][\w'’]*" for letter in letters)
+    words = r"[\s/-]+(?:(?:and|for|in|of|on|the|to)\s+)?".join(begun)
+    leads = r"[\"'”’]?\s*(?:[(:=]|\s[–—-]\s|\b(?:stands?|(?:is|are)\s+short)\s+for\b|\bmeans?\b)\s*[\"'“‘]?"
+    return re.compile(rf"\b(?P<before>{words})[\"'”’]?\s*\([\"'“‘]?{letters}s?\b|\b{letters}s?\b{leads}(?P<after>{words})")
 
 
 def _worded(term: str) -> str:

@@ -49,7 +49,7 @@ def _finer(block: Block) -> Iterator[Block]:
     outer: list[str] = []
     for inside, group in groupby(lines, key=lambda line: not line.strip() or line.startswith(" " * _INDENT)):
         if not inside:
-            outer = [line.strip() for line in group]
+            outer = [line.strip().removeprefix("-- ") for line in group]  # as "Command: detach" is marked
             continue
         inner, above, outer = list(group), outer, []
         said = " ".join(line.strip() for line in inner)

@@ -139,6 +139,7 @@ def reason(body: bytes, said: str, name: str = "", promised: str = "") -> str:
 
 
 _SECTION = re.compile(r"\.[1-9][a-z]{1,9}|\.n")  # of a manual: 3tcl, 3pm, 1posix
+_INFO_PART = re.compile(r"\.info-\d{1,3}")  # a long manual in GNU Info is several files
 _NO_SECTIONS = frozenset({".7z", ".3gp", ".3g2", ".3ds", ".3mf", ".3dm"})
 _ARCHIVES = frozenset({".zip", ".tar", ".7z", ".rar", ".deb", ".rpm", ".jar", ".chm"})
 _UNSUFFIXED = re.compile(
@@ -230,6 +231,8 @@ def ending(name: str) -> str:
 
 def _by_suffix(name: str) -> str | None:
     suffix = PurePosixPath(name).suffix.lower()
+    if _INFO_PART.fullmatch(suffix):
+        return "info"
     return registry.by_suffix().get(suffix) or ("man" if _SECTION.fullmatch(suffix) and suffix not in _NO_SECTIONS else None)
 
 

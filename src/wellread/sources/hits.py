@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 from wellread.ranking.fusion import reciprocal_ranks
+from wellread.text.blocks import without_signs
 from wellread.text.dates import iso_date
 from wellread.text.inert import unescaped
 from wellread.types import Hit, Reference
@@ -34,8 +35,8 @@ def lines(text: str) -> str:
 
 
 def without_headings(text: str) -> str:
-    """One line of words, the signs of Markdown headings and the fences of code gone."""
-    return plain(re.sub(r"^(?:#{1,6} |(?:```|~~~)\w*$)", "", text, flags=re.M))
+    """One line of words, the signs of headings, quotations and code gone."""
+    return plain(without_signs(text))
 
 
 def without_wikitext(text: str) -> str:

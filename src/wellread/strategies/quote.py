@@ -42,6 +42,7 @@ from wellread.strategies.recipe import Recipe, by_rules
 from wellread.text.neighbours import places
 from wellread.text.places import bare_title
 from wellread.text.quoting import one_after_another, quoted, with_context, with_what_follows
+from wellread.text.sentences import statements
 from wellread.types import Answer, Hit, Near, Passage
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class Quote(Recipe[QuoteParams]):
         reached, sure = reading.parts, reading.confidence
         if not reached:
             return await unsure(run, _nothing(run))
-        near = nearest(reached[-1].asked, [passage for passage, _ in reached[-1].trail.passages])
+        near = nearest(reached[-1].asked, reached[-1].near)
         if sure < self._least or not (reading.whole or run.spent):
             why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
             return await unsure(run, why, sure, near)
@@ -342,14 +343,23 @@ def _ranking(ranked: Sequence[Scored]) -> Ranked:
 
 
 def nearest(question: Asked, passages: Sequence[Passage]) -> tuple[Near, ...]:
-    """The first passages, each with the sentence that covers the question best."""
+    """The first passages that tell something, each with the sentence that covers the question best and what it leads to."""
     found: list[Near] = []
-    for passage in passages[: 2 * _SHOWN]:
-        sentences = likely_sentences.candidates([passage])
-        if sentences:
-            best = max(sentences, key=lambda one: by_words(question, one))
-            found.append(Near(passage, *with_context(passage.text, best.start, best.end)))
+    for passage in [one for one in passages if _tells_something(one)][: 2 * _SHOWN]:
+        sentences = [one for one in likely_sentences.candidates([passage]) if not _is_title(passage, one.text)]
+        best = max(sentences, key=lambda one: by_words(question, one))
+        start, end = with_context(passage.text, best.start, best.end)
+        found.append(Near(passage, start, with_what_follows(passage.text, end)))
     return tuple(found)
+
+
+def _tells_something(passage: Passage) -> bool:
+    """Whether there is more than headings and the title again."""
+    return any(not _is_title(passage, passage.text[start:end]) for start, end in statements(passage.text))
+
+
+def _is_title(passage: Passage, words: str) -> bool:
+    return words.strip().casefold() == passage.title.strip().casefold()
 
 
 def others(run: Run, found: Sequence[Near]) -> tuple[Near, ...]:

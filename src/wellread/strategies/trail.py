@@ -67,6 +67,13 @@ class Reached:
     confidence: float
     trail: Trail
     asked: likely_sentences.Asked
+    first: Passage  # of what was found
+
+    @property
+    def near(self) -> list[Passage]:
+        """The passages that come closest, what was found first among them: the evaluator may be wrong about it."""
+        best, *others = (passage for passage, _ in self.trail.passages)
+        return list({one.id: one for one in (best, self.first, *others)}.values())
 
     @property
     def subject(self) -> str:
@@ -113,12 +120,12 @@ async def _reach(
     best = _agreeing(possible(question, trail.answers), fitting, slack if worded[0].confidence >= _AGREED else 0.0)
     if best is not None and best.kind == "text":
         told, sure = _with_yes(question, _told(best)), _probability(_log_odds(best.confidence) + _TELLING)
-        return _by_kind(Reached(headline(question, best, told), best.chain, (told,), sure, trail, asked), found)
+        return _by_kind(Reached(headline(question, best, told), best.chain, (told,), sure, trail, asked, found[0]), found)
     sure = joint(best.confidence if best else 0.0, worded[0].confidence)
     if best is None or best.confidence < (_LIKELIER if _contested(best, worded[0]) else _TOLD):
-        return _by_kind(Reached("", (fitting.passage,), (fitting,), sure, trail, asked), found)
+        return _by_kind(Reached("", (fitting.passage,), (fitting,), sure, trail, asked, found[0]), found)
     quoted = tuple(_with_yes(question, one) for one in _joined(carrying(asked, best), best, fitting))
-    return _by_kind(Reached(headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked), found)
+    return _by_kind(Reached(headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked, found[0]), found)
 
 
 def _contested(best: Best[Passage], fitting: likely_sentences.Scored) -> bool:
@@ -137,6 +144,10 @@ def _by_kind(reached: Reached, found: Sequence[Passage]) -> Reached:
 def _defined(term: Term, reached: Reached, found: Sequence[Passage]) -> Reached:
     """The sentence that defines a term, or what was reached: less sure of a phrase that does not."""
     said = defined(term, found)
+    if said is None and (short := _spelt_out(term, found)):
+        return replace(
+            reached, text=short[0], chain=(short[1].passage,), sentences=(short[1],), confidence=max(reached.confidence, _DEFINED)
+        )
     if said is None:
         strays = term.certain and reached.text and not term.stands_beside(reached.text, reached.sentences[0].text)
         return replace(reached, text="", confidence=min(reached.confidence, _UNDEFINED)) if strays else reached
@@ -379,6 +390,12 @@ def _of_several(question: str, chain: Sequence[Passage]) -> bool:
     """Whether a chain is a way through several documents that begins or ends at one that the question names."""
     titles = {passage.title for passage in chain}
     return len(titles) > 1 and any(mentions(question, title) for title in titles)
+
+
+def _spelt_out(term: Term, passages: Sequence[Passage]) -> tuple[str, Candidate] | None:
+    """What an abbreviation is short for, and the first sentence that spells it out."""
+    every = ((term.spelt_out_in(one.text), one) for one in likely_sentences.candidates(passages))
+    return next(((said, one) for said, one in every if said), None)
 
 
 def defined(term: Term, passages: Sequence[Passage]) -> Defined | None:

@@ -19,6 +19,7 @@ _FENCE = "```"
 _HEADING = re.compile(r"(#{1,6}) ")
 _ITEM = re.compile(r"( *)- ")
 _BAR = " | "
+_SIGNS = re.compile(r"^(?:#{1,6} |> |(?:```|~~~)\w*$)", re.MULTILINE)
 
 
 def passages(blocks: Iterable[Block]) -> tuple[str, ...]:
@@ -63,6 +64,11 @@ def marked(block: Block) -> str:
     if block.kind == "entry":
         return text.replace("\n", "\n  ")
     return indent + ("- " if block.kind == "item" else "  ") + text.replace("\n", "\n" + indent + "  ")
+
+
+def without_signs(text: str) -> str:
+    """Words that are shown on one line: the signs of headings, quotations and code gone."""
+    return _SIGNS.sub("", text)
 
 
 @dataclass(frozen=True, slots=True)

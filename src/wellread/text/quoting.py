@@ -87,7 +87,7 @@ def with_what_it_names(text: str, start: int, end: int) -> tuple[int, int]:
 
 def with_context(text: str, start: int, end: int) -> tuple[int, int]:
     """A piece of a text together with what belongs to it: the rest of its paragraph or item, of a long one the sentences beside
-    it; of an item the items beside it and the line that leads to the list, as far as all that stays short."""
+    it; of an item or a row of a table those beside it and the line that leads to the list, as far as all that stays short."""
     blocks = paragraphs(text)
     own = [place for place, block in enumerate(blocks) if block[0][0] < end and block[-1][1] > start]
     if not own:
@@ -99,7 +99,8 @@ def with_context(text: str, start: int, end: int) -> tuple[int, int]:
         after = [span for span in blocks[last] if span[0] >= end][:1]
         return min([start, *(span[0] for span in before)]), max([end, *(span[1] for span in after)])
     start, end = min(start, whole[0]), max(end, whole[1])
-    if ITEM.match(text, text.rfind("\n", 0, whole[0]) + 1):
+    line = text.rfind("\n", 0, whole[0]) + 1
+    if ITEM.match(text, line) or text.startswith("| ", line):
         for block in (*blocks[last + 1 : last + 2], *blocks[max(0, first - 1) : first]):
             wider = min(start, block[0][0]), max(end, block[-1][1])
             start, end = wider if wider[1] - wider[0] <= _SHOWN else (start, end)

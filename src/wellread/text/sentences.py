@@ -57,15 +57,18 @@ class _Notes(NamedTuple):
 
 
 _ASKING = ("?", "？", "؟")
-# a heading, dots that lead to a page, and its number
-_CONTENTS = re.compile(r"\A[ \t]*#{1,6}[ \t]|(?:\.[ \t]?){4,}[ \t]*(?:\d+|[ivxlc]+)?[ \t]*\Z|\A\s*\d{1,4}\s*\Z")
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
+# dots that lead to a page, and its number
+_CONTENTS = re.compile(r"(?:\.[ \t]?){4,}[ \t]*(?:\d+|[ivxlc]+)?[ \t]*\Z|\A\s*\d{1,4}\s*\Z")
 
 
 def statements(text: str) -> list[tuple[int, int]]:
     """The sentences without headings, lines of a table of contents and questions, which name what they do not tell."""
     return [
         (start, end)
-        for start, end in sentences(text)
+        for block in paragraphs(text)
+        if not _HEADING.match(text, block[0][0])
+        for start, end in block
         if not text[start:end].rstrip().endswith(_ASKING) and not _CONTENTS.search(text[start:end])
     ]
 

@@ -18,6 +18,7 @@ from wellread.server.menu import Menu
 from wellread.server.viewer import WORDS, Place, linked, of_hit
 from wellread.server.web.controls import facts, ways_on
 from wellread.server.web.html import Child, Safe, el, icon, join, marked_words, warning
+from wellread.text.blocks import without_signs
 from wellread.text.places import at_words, inside, is_file, is_web, place
 from wellread.types import Hit, Passage, by_document
 
@@ -185,7 +186,10 @@ def _nearest(parts: Sections) -> Safe | None:
     """What came near where there is no answer, or no sure one."""
     if not parts.answer.nearest:
         return None
-    items = [el("li", el("p", _near_link(one), class_="source-head"), el("blockquote", one.text)) for one in parts.answer.nearest]
+    items = (
+        el("li", el("p", _near_link(one), class_="source-head"), el("blockquote", without_signs(one.text)))
+        for one in parts.answer.nearest
+    )
     listed = el("ul", *items, class_="sources")
     return el("section", el("h3", parts.near), listed, aria_label=parts.near, class_="source-list nearest")
 
