@@ -398,6 +398,10 @@ class Run:
         call.afford(self.budget)
         tokens_in, tokens_out = call.prompt_tokens(), call.prompt.max_tokens or 0
         cost = None if limits.cost is None else call.price(tokens_in, tokens_out)
+        unpriced = f"the limit on cost does not hold for {call.model.name}: its price is unknown"
+        if limits.cost is not None and cost is None and unpriced not in self.notes:
+            self.notes.append(unpriced)
+            self.emit(events.Notice(unpriced))
         return self.budget.call(tokens_in + tokens_out, cost or 0.0)
 
 

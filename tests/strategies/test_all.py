@@ -124,6 +124,15 @@ async def test_every_budget_ends_in_a_cited_answer_within_it(recipe: Any, limits
         assert any(supported(answer))
 
 
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_a_limit_on_cost_that_cannot_be_kept_says_so_once(recipe: Any) -> None:
+    bench = world(recipe=recipe, limits=Limits(cost=0.01), model_options={"cost": None})
+    answer = await ask(bench, recipe)
+    assert answer.outcome == "answered"
+    assert answer.notes == ("the limit on cost does not hold for scripted: its price is unknown",)
+    assert sum("does not hold" in notice.message for notice in bench.of(events.Notice)) == 1
+
+
 async def test_a_second_step_that_is_not_allowed_leaves_the_first() -> None:
     """With the evaluator, from the library: one search is enough to quote, to write and to digest from."""
     settings = Settings(max_searches=1, params={"auto": {"sure": 1}})

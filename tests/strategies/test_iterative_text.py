@@ -317,6 +317,14 @@ async def test_retrieval_alone_ends_with_what_there_is_when_a_budget_does() -> N
     assert bench.of(events.Exhausted) == [events.Exhausted("searches")]
 
 
+async def test_retrieval_alone_without_tokens_to_ask_with_searches_for_the_question() -> None:
+    bench = films(limits=Limits(tokens=60))
+    found = await Iterative(Iterative.Params(protocol="text")).retrieve(bench.run(MOVIES))
+    assert [hit.title for hit in found.hits][:2] == ["Are You There God? It's Me, Margaret. (film)", "Oppenheimer (film)"]
+    assert (found.queries, found.information, len(bench.scripted.prompts)) == ((MOVIES,), "", 0)
+    assert bench.of(events.Exhausted) == [events.Exhausted("tokens")]
+
+
 async def test_a_follow_up_is_made_to_stand_alone() -> None:
     bench = films(
         "When was Oppenheimer released?",

@@ -88,8 +88,12 @@ class Iterative(Recipe[IterativeParams]):
         return await compose(run, (await self._research(run)).brief())
 
     async def retrieve(self, run: Run, watch: Callable[[str], object] | None = None) -> Retrieval:
-        """The retrieval half by itself; `watch` hears the transcript while it is written."""
+        """The retrieval half by itself; `watch` hears the transcript while it is written. Where a limit leaves the model no
+        search to ask for, the question itself is searched, as it is for an answer."""
         done = await self._research(run, watch)
+        if run.spent and not done.queries:
+            with run.until_spent():
+                await done.search_all([done.question])
         return Retrieval(tuple(done.hits), dict(run.passages), tuple(done.queries), done.information or "", done.talk.text)
 
     async def _research(self, run: Run, watch: Callable[[str], object] | None = None) -> Research:
@@ -211,7 +215,7 @@ class Research(Agent):
         """What is shown for each query: results, or why there are none. Searches run at the same time."""
         allowed = [query for query in asked if query][: self._left]
         space = self.space(self.tokens)
-        loaded = await self._search_all(allowed)
+        loaded = await self.search_all(allowed)
         shown: list[str] = []
         for query in asked:
             if query and loaded:
@@ -220,7 +224,7 @@ class Research(Agent):
                 shown.append(_USED_UP if query else _NO_QUERY)
         return [*shown[:-1], f"{shown[-1]}\n{self._reminder()}"] if self._used_up else shown
 
-    async def _search_all(self, queries: Sequence[str]) -> list[list[Passage] | None]:
+    async def search_all(self, queries: Sequence[str]) -> list[list[Passage] | None]:
         """Passages for each query; None for one that was asked before."""
         jobs: list[Awaitable[list[Passage] | None]] = []
         for query in queries:
