@@ -16,6 +16,7 @@ from tests.server.stage import Live, ask, engine, finished, running, until
 
 from wellread.server.database import Row, Values
 from wellread.server.limits import Busy, Gate, Lines, Ticket
+from wellread.server.web.html import Safe
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -176,5 +177,25 @@ def test_nor_does_who_takes_all_of_it_away(way: str, tmp_path: Path, monkeypatch
         begun = time.monotonic()
         with live.client(transport=httpx2.HTTPTransport(local_address="127.0.0.2")) as other:
             assert other.get("/api/runs").status_code == 200
+        assert time.monotonic() - begun < 1.5
+        assert {one.result().status_code for one in many} == {200}
+
+
+@pytest.mark.parametrize("way", ["/r/{}", "/api/runs/{}", "/r/{}/report.html"])
+def test_nor_does_who_has_long_pages_drawn(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(*_: object, **__: object) -> Safe:
+        time.sleep(0.2)
+        return Safe("")
+
+    with running(engine(), tmp_path, max_per_client=50) as live, live.client() as client, ThreadPoolExecutor(20) as others:
+        run = ask(client)
+        finished(client, run)
+        for drawn in ("server.web.pages.article", "server.api.answer_html", "present.files.answer_html"):
+            monkeypatch.setattr(f"wellread.{drawn}", slowly)
+        many = [others.submit(client.get, way.format(run)) for _ in range(19)]
+        time.sleep(0.5)
+        begun = time.monotonic()
+        with live.client(transport=httpx2.HTTPTransport(local_address="127.0.0.2")) as other:
+            assert other.get(f"/r/{run}").status_code == 200
         assert time.monotonic() - begun < 1.5
         assert {one.result().status_code for one in many} == {200}

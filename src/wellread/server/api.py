@@ -18,6 +18,7 @@ from wellread.citations.references import SUFFIXES, Format, footnotes, reference
 from wellread.events import documents_json, hit_json
 from wellread.present.html import answer_html
 from wellread.server import metrics, service, shapes
+from wellread.server.limits import beside
 from wellread.server.session import Here, Telling
 from wellread.server.shapes import RUN_ID, AskRequest, RunRequest
 from wellread.server.sharing import Numbered
@@ -86,8 +87,7 @@ async def runs(
     before: Annotated[float | None, Query(description="only runs begun before this time", allow_inf_nan=False)] = None,
 ) -> shapes.RunList:
     """The history, latest first."""
-    async with here.service.looking_up.turn(here.client):
-        found = await here.service.history.list(search=search, limit=limit, before=before)
+    found = await here.service.history.list(search=search, limit=limit, before=before)
     return shapes.RunList(runs=[shapes.summary(record) for record in found])
 
 
@@ -95,7 +95,7 @@ async def runs(
 async def run(here: Here, run: RunId) -> shapes.Run:
     """One run, with its answer once there is one."""
     record = await here.run(run)
-    return shapes.whole(record, answer_html(record.answer), here.base)
+    return await beside(lambda: shapes.whole(record, answer_html(record.answer), here.base))
 
 
 @router.get("/api/runs/{run}/events", tags=["runs"], response_class=EventStream, responses={**_GONE, **_CROWDED, **_STREAM})
@@ -148,7 +148,7 @@ async def export(here: Here) -> StreamingResponse:
     """The whole history, one JSON object a line."""
 
     async def lines() -> AsyncGenerator[str, None]:
-        async for record in here.service.looking_up.each(here.client, here.service.history.export()):
+        async for record in here.service.history.export():
             yield json.dumps(shapes.exported(record, here.base), ensure_ascii=False) + "\n"
 
     headers = {"Content-Disposition": 'attachment; filename="wellread-history.jsonl"'}

@@ -23,7 +23,7 @@ from wellread.errors import DamagedFile
 from wellread.events import Event, Numbered, from_json
 from wellread.parameters import PublicSpec, public
 from wellread.server.database import Database, Job, Row, Sqlite, Unreachable, Values
-from wellread.server.limits import beside
+from wellread.server.limits import beside, in_turn
 from wellread.strategies.earlier import Earlier
 from wellread.types import Passage
 
@@ -229,10 +229,10 @@ class History:
         def read() -> list[T]:
             return [taken(row) for row in self.database.read(sql, values)]
 
-        return await asyncio.get_running_loop().run_in_executor(self._reading, read)
+        return await in_turn(self._reading, read)
 
     async def rows(self, sql: str, values: Values = ()) -> list[Row]:
-        return await asyncio.get_running_loop().run_in_executor(self._reading, self.database.read, sql, values)
+        return await in_turn(self._reading, lambda: self.database.read(sql, values))
 
 
 def _matching(search: str) -> tuple[str, list[object]]:

@@ -10,8 +10,9 @@ import os
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, asynccontextmanager
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -23,6 +24,7 @@ _LISTENED = 100  # streams; ten thousand of them would keep the loop for a secon
 _MOMENT = 30.0  # seconds in which somebody who was sent away comes back, or has come
 
 _thread = ThreadPoolExecutor(1, thread_name_prefix="wellread-pages")
+turn: ContextVar[Callable[[], AbstractAsyncContextManager[None]]] = ContextVar("turn", default=nullcontext)  # of who asks
 
 
 class Busy(Exception):
@@ -180,17 +182,6 @@ class Lines:
             if client not in self._waiting:  # no memory of clients that are gone
                 del self._locks[client]
 
-    async def each(self, client: str, values: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-        """The same values, each got in a turn of its own: whoever reads slowly holds up nobody."""
-        async with aclosing(values):
-            while True:
-                async with self.turn(client):
-                    try:
-                        value = await anext(values)
-                    except StopAsyncIteration:
-                        return
-                yield value
-
 
 @dataclass(slots=True)
 class Listeners:
@@ -215,7 +206,14 @@ class Listeners:
             self.counts -= Counter([client])
 
 
+async def in_turn(threads: Executor | None, make: Callable[[], T]) -> T:
+    """What it makes, in threads that all clients share (None: asyncio's own): of each client one thing at a time, so that who
+    wants much waits for himself."""
+    async with turn.get()():
+        return await asyncio.get_running_loop().run_in_executor(threads, make)
+
+
 async def beside(make: Callable[[], T]) -> T:
     """What it makes, in one thread beside the event loop, for pages that take long. One, because Python runs one at a time:
     several would only take turns with the loop, which waits for its own behind all of them."""
-    return await asyncio.get_running_loop().run_in_executor(_thread, make)
+    return await in_turn(_thread, make)

@@ -16,6 +16,7 @@ from wellread.index.ledger import Entry
 from wellread.server import service
 from wellread.server.collections import Collection, Collections, Indexing
 from wellread.server.intake import Arrived, Room, Sent, arriving
+from wellread.server.limits import in_turn
 from wellread.server.menu import label
 from wellread.server.security import address
 from wellread.server.service import Service
@@ -148,7 +149,7 @@ async def views(here: Service) -> list[View]:
 
 
 async def view(here: Service, one: Collection) -> View:
-    return await asyncio.to_thread(look, here.collections, here.indexing, one)
+    return await in_turn(None, lambda: look(here.collections, here.indexing, one))
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ import secrets
 import socket
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -24,7 +24,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread.net.address import is_loopback
-from wellread.server import logs, openai_format
+from wellread.server import limits, logs, openai_format
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
 from wellread.server.viewer import COLLECTIONS
@@ -191,6 +191,7 @@ class Wall:
     access: Access
     names: frozenset[str]
     metrics: Metrics
+    lines: limits.Lines = field(default_factory=limits.Lines)  # before the threads that all clients share
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -202,6 +203,7 @@ class Wall:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = time.monotonic()
+        limits.turn.set(lambda: self.lines.turn(address(scope)))
         status, seldom = 0, "stranger" if _is_open(scope["path"]) else None
 
         async def sending(message: Message) -> None:

@@ -53,7 +53,6 @@ class Service:
     sending: Gate  # documents on their way here
     arriving: list[Form] = field(default_factory=list[Form])
     drawing: Lines = field(default_factory=Lines)  # pages of PDFs, of which some take ten seconds
-    looking_up: Lines = field(default_factory=Lines)  # in the history, which one thread reads
     listeners: Listeners = field(default_factory=Listeners)
     account: str = ""  # whose it is, where proxies name the users
     accounts: dict[str, Service] = field(default_factory=dict[str, "Service"])  # of those users who have come

@@ -56,7 +56,7 @@ class Session:
 
     def conversation(self, record: Record) -> AsyncGenerator[Record, None]:
         """The runs of its conversation, oldest first."""
-        return self.service.looking_up.each(self.client, self.service.history.thread(record.thread))
+        return self.service.history.thread(record.thread)
 
     async def begin(self, wish: ClientRequest, parent: Record | None = None, via: Door | None = None) -> Record:
         """Work on a question whether anyone listens or not; when this returns, the history holds it."""
