@@ -83,12 +83,25 @@ def test_there_are_only_so_many_connections(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(serving, "most", lambda: 5)
     with running(quoting(), tmp_path, proxy=True) as live:  # one whose clients all come from one address
         taken = [opened(live.url) for _ in range(5)]
+        for one in taken:
+            one.sendall(b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
         time.sleep(0.2)
         late = opened(live.url)
-        with suppress(ConnectionResetError, BrokenPipeError):
-            late.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            assert not late.recv(100), "it was answered"
+        assert not answered(late)
         for one in (*taken, late):
+            one.close()
+
+
+def test_silent_connections_make_room_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From however many addresses they come."""
+    monkeypatch.setattr(serving, "most", lambda: 5)
+    with running(quoting(), tmp_path, token=TOKEN) as live:
+        first, second, *more = [opened(live.url, (f"127.0.0.{place}", 0)) for place in range(2, 7)]
+        assert answered(first).startswith(b"HTTP/1.1 200")  # and silent again, but for less time than the others
+        late = opened(live.url)
+        assert answered(late).startswith(b"HTTP/1.1 200")
+        assert [bool(answered(one)) for one in (second, first, *more, late)] == [False, *[True] * 5]
+        for one in (first, second, *more, late):
             one.close()
 
 

@@ -71,6 +71,7 @@ class Connection(H11Protocol):
 
     bound: ClassVar[int]
     clients: ClassVar[Counter[str]]  # how many connections each has
+    idle: ClassVar[dict[Connection, None]]  # those that have asked for nothing, the one that has been silent longest first
     proxied: ClassVar[bool]
     head_seconds = _HEAD_SECONDS
     read_seconds = _READ_SECONDS
@@ -82,12 +83,12 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self.whose = client(self.client[0]) if self.client else ""
         self.clients[self.whose] += 1
+        self._wait_for_head()
         # nobody keeps others out: one client has at most half of them; a proxy speaks for many
-        too_many = not self.proxied and self.clients[self.whose] > self.bound // 2
-        if too_many or len(self.connections) > self.bound:
-            transport.abort()
-        else:
-            self._wait_for_head()
+        if not self.proxied and self.clients[self.whose] > self.bound // 2:
+            self._leave()
+        elif len(self.connections) > self.bound:  # whoever has something to say says it at once
+            next(iter(self.idle))._leave()
 
     def data_received(self, data: bytes) -> None:
         if self._between_requests() and self._waiting is None:
@@ -95,6 +96,11 @@ class Connection(H11Protocol):
         super().data_received(data)
         if not self._between_requests():
             self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._between_requests():
+            self.idle[self] = None
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -121,17 +127,23 @@ class Connection(H11Protocol):
         return self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
 
     def _wait_for_head(self) -> None:
+        self.idle[self] = None
         self._waiting = self.loop.call_later(self.head_seconds, self.transport.abort)
 
     def _stop_waiting(self) -> None:
+        self.idle.pop(self, None)
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
 
+    def _leave(self) -> None:
+        self._stop_waiting()
+        self.transport.abort()
+
 
 def counted(*, proxied: bool = False) -> type[Connection]:
     """The connections of one server."""
-    return type("Connection", (Connection,), {"bound": most(), "clients": Counter[str](), "proxied": proxied})
+    return type("Connection", (Connection,), {"bound": most(), "clients": Counter[str](), "idle": {}, "proxied": proxied})
 
 
 _TURN = 0.001  # seconds that a thread keeps the interpreter while the event loop waits for it; five are Python's own
