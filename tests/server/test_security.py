@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import logging
+import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -222,6 +224,21 @@ def test_large_bodies_are_refused_whether_declared_or_not(client: httpx2.Client)
         yield from (body[at : at + 50_000] for at in range(0, len(body), 50_000))
 
     assert client.post("/api/runs", content=pieces(), headers=kind).status_code == 413
+
+
+def test_what_strangers_send_is_small_and_comes_at_once(guarded: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else they take the event loop by the fields of a form, a connection by waiting, and the disk by a long path in the log."""
+    monkeypatch.setattr("wellread.server.security._LOGIN_SECONDS", 0.3)
+    told: list[dict[str, object]] = []
+    monkeypatch.setattr(logs, "info", lambda _, **facts: told.append(facts))
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    with guarded.client() as client:
+        assert client.post("/login", content=b"token=" + b"%41" * 2_000, headers=form).status_code == 413
+        assert client.get("/healthz/" + "x" * 10_000).status_code == 401
+    assert max(len(str(facts["path"])) for facts in told) <= 200
+    with socket.create_connection((urlsplit(guarded.url).hostname, urlsplit(guarded.url).port), timeout=10) as slow:
+        slow.sendall(b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\ntok")
+        assert slow.recv(100).startswith(b"HTTP/1.1 408")
 
 
 def test_broken_requests_are_no_faults(client: httpx2.Client) -> None:

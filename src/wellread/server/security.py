@@ -46,6 +46,8 @@ _HEADERS: Mapping[str, str] = {
 }
 _OPEN = ("/healthz", "/login", "/favicon.ico")
 _BODY_SECONDS = 30.0
+_LOGIN, _LOGIN_SECONDS = 4_000, 5.0  # bytes of a body that anybody may send, and the time for it
+_SHOWN = 200  # characters of a path in the log
 _DOCUMENTS = re.compile(rf"(?:/api)?{COLLECTIONS}(?:/[^/]+/documents)?")
 _ONE_CLIENT = 64  # bits of an IPv6 address that say whose it is
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -280,19 +282,20 @@ class Wall:
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | Response:
         """The whole body, so that nothing further in can be made to wait for it or to hold too much."""
+        most, seconds = (_LOGIN, _LOGIN_SECONDS) if _is_open(scope["path"]) else (self.options.max_body, _BODY_SECONDS)
         declared = Headers(scope=scope).get("content-length", "0")
-        if declared.isdecimal() and int(declared) > self.options.max_body:
-            return _error(scope["path"], 413, f"the request is too large: at most {self.options.max_body:,} bytes")
+        if declared.isdecimal() and int(declared) > most:
+            return _too_large(scope["path"], most)
         body = bytearray()
         try:
-            async with asyncio.timeout(_BODY_SECONDS):
+            async with asyncio.timeout(seconds):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         return Response(status_code=400)
                     body += message.get("body", b"")
-                    if len(body) > self.options.max_body:
-                        return _error(scope["path"], 413, f"the request is too large: at most {self.options.max_body:,} bytes")
+                    if len(body) > most:
+                        return _too_large(scope["path"], most)
                     if not message.get("more_body"):
                         return bytes(body)
         except TimeoutError:
@@ -300,7 +303,7 @@ class Wall:
 
     def _log(self, scope: Scope, status: int, seconds: float, seldom: str | None) -> None:
         self.metrics.responses[scope["method"] if scope["method"] in _METHODS else "other", status] += 1
-        facts = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": round(seconds, 4)}
+        facts = {"method": scope["method"], "path": scope["path"][:_SHOWN], "status": status, "seconds": round(seconds, 4)}
         logs.info("request", seldom=seldom, **facts)
 
 
@@ -321,6 +324,10 @@ def _is_open(path: str) -> bool:
 
 def _error(path: str, status: int, message: str) -> Response:
     return openai_format.error(status, message) if path.startswith("/v1/") else JSONResponse({"error": message}, status)
+
+
+def _too_large(path: str, most: int) -> Response:
+    return _error(path, 413, f"the request is too large: at most {most:,} bytes")
 
 
 def _is_multipart(scope: Scope) -> bool:
