@@ -76,7 +76,7 @@ async def by_words(folder: Path, index: Path) -> None:
     how = InputOptions(unreadable=[])
     names = [str(folder)]
     maker: Any = NoVectors()
-    feed = EmbeddingFeed(lambda: passages(names, how), maker, "benchmark", Following(names, how))
+    feed = EmbeddingFeed(Following(names, how), maker, "benchmark")
     await build(index, feed, BuildOptions(vectors=False))
 
 

@@ -88,7 +88,7 @@ class Index:
         """Read, split and embed documents (folders, files, addresses) into an index at `path`."""
         from wellread.index.build import build
         from wellread.index.feed import EmbeddingFeed
-        from wellread.index.following import Following, passages
+        from wellread.index.following import Following
         from wellread.index.inputs import InputOptions, origin
 
         inputs = [str(documents)] if isinstance(documents, str | Path) else list(map(str, documents))
@@ -97,9 +97,7 @@ class Index:
         async def go() -> None:
             async with Engine(settings.load(flags)) as engine:
                 how = InputOptions(pages=engine.kit.pages())
-                following = Following(inputs, how)
-                feed = EmbeddingFeed(lambda: passages(inputs, how), engine.kit.embedder(), origin(inputs, how), following)
-                await build(made.path, feed)
+                await build(made.path, EmbeddingFeed(Following(inputs, how), engine.kit.embedder(), origin(inputs, how)))
 
         run_sync(go())
         return made

@@ -24,7 +24,7 @@ from wellread.index import build as building
 from wellread.index.build import BuildOptions, add, build, remove
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.folder import writing
-from wellread.index.following import Following, passages
+from wellread.index.following import Following
 from wellread.index.inputs import InputOptions
 from wellread.index.manifest import Manifest
 from wellread.index.seal import problems
@@ -79,7 +79,7 @@ async def test_a_power_cut_takes_nothing_that_the_manifest_names(tmp_path: Path,
     (tmp_path / "documents" / "a.md").write_text("The lamp burns oil.")
     inputs = [str(tmp_path / "documents")]
     following = Following(inputs, InputOptions())
-    await build(tmp_path, EmbeddingFeed(lambda: passages(inputs, InputOptions()), WordEmbedder(), "a", following))
+    await build(tmp_path, EmbeddingFeed(following, WordEmbedder(), "a"))
     await add(tmp_path, feed(numbered(30)))
     remove(tmp_path, ["n7"])
     assert synced

@@ -206,7 +206,7 @@ def written(folder: Path, **texts: str) -> Path:
 
 async def made(folder: Path, *inputs: Path) -> LocalIndex:
     how, names = InputOptions(unreadable=[]), [str(path) for path in inputs]
-    source = EmbeddingFeed(lambda: passages(names, how), WordEmbedder(), origin(names, how), Following(names, how))
+    source = EmbeddingFeed(Following(names, how), WordEmbedder(), origin(names, how))
     await build(folder, source)
     return LocalIndex.open(folder)
 
@@ -398,7 +398,7 @@ async def test_a_folder_that_is_added_leaves_files_of_the_same_name_alone(tmp_pa
     await made(tmp_path / "i", goats)
     names, how = [str(ferries)], InputOptions(unreadable=[])
     for _ in range(2):  # the second time there is nothing to do
-        await add(tmp_path / "i", EmbeddingFeed(lambda: passages(names, how), WordEmbedder(), "ferries", Following(names, how)))
+        await add(tmp_path / "i", EmbeddingFeed(Following(names, how), WordEmbedder(), "ferries"))
         assert texts(tmp_path / "i") == {"index.txt#0": "Goats climb.", "ferries/index.txt#0": "Ferries sail."}
     assert await brought_up(tmp_path / "i") == ((), (), ())
 

@@ -205,7 +205,7 @@ def feed(inputs: list[str], kit: Parts, embedder: str | None, how: InputOptions,
     """
     from wellread.index.dataset import DatasetFeed, HubFeed, is_dataset, is_embedded_hub, made_with
     from wellread.index.feed import EmbeddingFeed
-    from wellread.index.following import Following, passages
+    from wellread.index.following import Following
     from wellread.index.inputs import is_list, origin
 
     named = kit.embedder(embedder).name if embedder else None  # whole: `onnx` alone says which one only today
@@ -222,4 +222,4 @@ def feed(inputs: list[str], kit: Parts, embedder: str | None, how: InputOptions,
     if any(text.startswith(("http", "hf:")) or is_list(Path(text)) for text in inputs):
         how = replace(how, pages=kit.pages())
     maker: Embedder = kit.embedder(embedder)
-    return EmbeddingFeed(lambda: passages(inputs, how), maker, origin(inputs, how), Following(inputs, how))
+    return EmbeddingFeed(Following(inputs, how), maker, origin(inputs, how))

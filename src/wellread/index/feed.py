@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import numpy as np
 
 from wellread.index.ledger import Entry, Read
-from wellread.index.progress import Progress
+from wellread.index.progress import Progress, silent
 from wellread.index.quantize import SAMPLE, Bytes, Codes, Floats, calibrate, check, to_bytes, to_codes
 from wellread.protocols import Computed, Embedder
 from wellread.text.places import about
@@ -66,9 +67,16 @@ class Inputs:
     def join(self, origin: Mapping[str, str]) -> None:
         """They come to inputs that a manifest remembers, whose documents keep their names."""
 
-    def read(self, known: Mapping[str, Entry], progress: Progress) -> AsyncIterator[Read]:
+    def read(self, known: Mapping[str, Entry], progress: Progress = silent) -> AsyncGenerator[Read]:
         """What is not known yet or has changed, in the order of the inputs."""
         raise NotImplementedError
+
+    async def passages(self) -> AsyncGenerator[Passage]:
+        """Everything in them, one after the other."""
+        async with aclosing(self.read({})) as reads:
+            async for read in reads:
+                for passage in read.passages:
+                    yield passage
 
 
 class Stream(Inputs):
@@ -77,7 +85,7 @@ class Stream(Inputs):
     def __init__(self, passages: Callable[[], AsyncIterator[Passage]]) -> None:
         self._passages = passages
 
-    async def read(self, known: Mapping[str, Entry], progress: Progress) -> AsyncIterator[Read]:
+    async def read(self, known: Mapping[str, Entry], progress: Progress = silent) -> AsyncGenerator[Read]:
         entry = known.get("") or Entry("", whole=False, table=True)
         if entry.whole:
             return
@@ -90,19 +98,16 @@ class Stream(Inputs):
 class EmbeddingFeed(Feed):
     """Embeds passages as they come."""
 
-    def __init__(
-        self, passages: Callable[[], AsyncIterator[Passage]], embedder: Embedder, origin: str, inputs: Inputs | None = None
-    ) -> None:
+    def __init__(self, inputs: Inputs | Callable[[], AsyncIterator[Passage]], embedder: Embedder, origin: str) -> None:
         self.maker, self.embedder, self.dimensions, self.origin = embedder, embedder.name, embedder.dimensions, origin
-        self.inputs: Inputs = inputs or Stream(passages)
-        self._passages = passages
+        self.inputs = inputs if isinstance(inputs, Inputs) else Stream(inputs)
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
         self.scale = scale
         if isinstance(self.maker, Computed):
             self.maker.settle()
         waiting: list[tuple[Sequence[Passage], Floats]] = []
-        async for passages in grouped(self._passages(), skip, BATCH):
+        async for passages in grouped(self.inputs.passages(), skip, BATCH):
             vectors = await self.maker.embed([embedding_text(p) for p in passages], kind="passage")
             waiting.append((passages, check(vectors, self.dimensions)))
             if self.scale is None and len(waiting) * BATCH < SAMPLE:

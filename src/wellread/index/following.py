@@ -139,12 +139,9 @@ class Following(Inputs):
             yield Read(fresh._replace(passages=count, whole=True))
 
 
-async def passages(names: Sequence[str], how: InputOptions, found: Sequence[Item] | None = None) -> AsyncGenerator[Passage]:
+def passages(names: Sequence[str], how: InputOptions, found: Sequence[Item] | None = None) -> AsyncGenerator[Passage]:
     """The passages of all inputs, or of what was `found` in them, one after the other."""
-    async with aclosing(Following(names, how, found=found).read({})) as reads:
-        async for read in reads:
-            for passage in read.passages:
-                yield passage
+    return Following(names, how, found=found).passages()
 
 
 async def documents(listing: Sequence[tuple[Item, Entry | None]], how: InputOptions) -> AsyncGenerator[Read]:
@@ -170,19 +167,17 @@ async def documents(listing: Sequence[tuple[Item, Entry | None]], how: InputOpti
 
 def recalled(origin: Mapping[str, str], how: InputOptions) -> Following:
     """The inputs that a manifest remembers."""
-    try:
-        said = codec.loads(Recorded, origin[RECORD])
-    except (KeyError, ValueError):
-        raise DamagedFile("the index does not say what it was read from: build it again") from None
+    if (said := _said(origin)) is None:
+        raise DamagedFile("the index does not say what it was read from: build it again")
     read = replace(how, splitting=said.splitting, columns=said.columns, config=said.config, follow_links=said.follow_links)
     return Following(said.inputs, read, again=True)
 
 
 def joined(origin: Mapping[str, str], added: Mapping[str, str]) -> Mapping[str, str]:
     """What an index remembers of its inputs, with those that are added."""
-    if RECORD not in origin or RECORD not in added:
+    old, new = _said(origin), _said(added)
+    if old is None or new is None:
         return origin
-    old, new = (codec.loads(Recorded, said[RECORD]) for said in (origin, added))
     names = tuple(dict.fromkeys([*old.inputs, *new.inputs]))
     return {**origin, RECORD: codec.dumps(replace(old, inputs=names, follow_links=old.follow_links or new.follow_links))}
 
@@ -221,19 +216,21 @@ def find_original(folder: Path, content: Manifest, document: str, roots: Sequenc
 
 def recorded_paths(origin: Mapping[str, str]) -> list[Path]:
     """The files and folders that an index says it was made from."""
-    try:
-        return [Path(name) for name in codec.loads(Recorded, origin[RECORD]).inputs if name.startswith("/")]
-    except (KeyError, ValueError):
-        return []
+    said = _said(origin)
+    return [Path(name) for name in said.inputs if name.startswith("/")] if said else []
 
 
 def are_public(origin: Mapping[str, str]) -> bool:
     """Whether everybody may know what an index says it was made from: web pages, data sets of the hub, ZIM files."""
+    said = _said(origin)
+    return "hf:" in origin.get("inputs", "") if said is None else bool(said.inputs) and all(map(_is_public, said.inputs))
+
+
+def _said(origin: Mapping[str, str]) -> Recorded | None:
     try:
-        names = codec.loads(Recorded, origin[RECORD]).inputs
+        return codec.loads(Recorded, origin[RECORD])
     except (KeyError, ValueError):
-        return "hf:" in origin.get("inputs", "")
-    return bool(names) and all(map(_is_public, names))
+        return None
 
 
 def _is_public(name: str) -> bool:

@@ -11,12 +11,11 @@ use: the new one's manifest lies in `building/` until it is complete, and then t
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
@@ -59,10 +58,10 @@ class Growing:
         waiting = self._writer.rows if self._writer else 0
         return self.content.rows - len(self._gone) + waiting
 
-    async def take_in(self, reads: AsyncIterator[Read], progress: Progress = silent) -> None:
+    async def take_in(self, reads: AsyncGenerator[Read], progress: Progress = silent) -> None:
         """Everything that is read; published now and then, and when it ends, however it ends."""
         try:
-            async with aclosing(cast("AsyncGenerator[Read]", reads)) as arriving:
+            async with aclosing(reads) as arriving:
                 async for read in arriving:
                     await unbroken(self._take, read)
                     progress("passages", self.passages, None)
