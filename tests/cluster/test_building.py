@@ -51,7 +51,7 @@ def rows_of(folder: Path) -> dict[str, tuple[bytes, bytes, str]]:
     index = LocalIndex.open(folder)
     found: dict[str, tuple[bytes, bytes, str]] = {}
     for row in range(index.manifest.rows):
-        (vector,), (code,) = index.vectors([row])
+        (vector,), (code,) = index.vector(row)
         passage = index.passage(row)
         found[passage.id] = (vector.tobytes(), code.tobytes(), passage.text)
     return found

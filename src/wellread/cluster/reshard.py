@@ -66,7 +66,7 @@ class RowsFeed(Feed):
 
     def _batch(self, span: slice) -> Batch:
         places = [(self._parts[int(part)], int(row)) for part, row in self._members.places(span)]
-        found = [index.vectors([row]) for index, row in places]
+        found = [index.vector(row) for index, row in places]
         passages = [index.passage(row) for index, row in places]
         return Batch(passages, np.concatenate([one for one, _ in found]), np.concatenate([code for _, code in found]))
 

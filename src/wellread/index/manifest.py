@@ -25,6 +25,8 @@ from wellread import codec
 from wellread.codec import Json, Meta
 from wellread.core import safe_files
 from wellread.errors import DamagedFile, IndexFault
+from wellread.index.coarse import CODES
+from wellread.index.rows import FLOATS, ROWS
 from wellread.index.texts import OFFSETS
 from wellread.questions.languages import ENGLISH, STEMMED
 
@@ -32,6 +34,7 @@ FORMAT = 4  # 3: passages may say their place, and may be there before their vec
 _SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before
 NAME = "manifest.json"
 SEGMENTS = "segments"
+VECTORS = (ROWS, FLOATS, CODES)  # files that get longer while vectors come
 SUMS = "sums/"  # under which a large segment keeps the sums of its blocks: see `seal`
 LARGEST = 1 << 28  # bytes of a manifest
 _ALL = -1 << 62  # as many vectors as rows: before format 3 nobody had to say so
@@ -73,6 +76,10 @@ class Segment:
     @property
     def growing(self) -> bool:
         return self.vectors < self.rows
+
+    def grows(self, name: str) -> bool:
+        """Whether more of a file may stand there than the manifest knows of."""
+        return self.growing and name in VECTORS
 
     @property
     def small(self) -> bool:

@@ -15,11 +15,8 @@ from pathlib import Path
 from wellread.errors import DamagedFile
 from wellread.index import blocks, manifest
 from wellread.index.blocks import Blocks
-from wellread.index.coarse import CODES
 from wellread.index.manifest import SUMS, FileSum, Segment
-from wellread.index.rows import FLOATS, ROWS
 
-VECTORS = (ROWS, CODES, FLOATS)
 _AWAITED = 256 << 20  # bytes that a first search waits for; more are read while searches go on
 _PACE = 256 << 20  # bytes a second of them
 
@@ -30,8 +27,7 @@ def sealed(folder: Path, segment: Segment) -> Segment:
         return segment
     fresh: dict[str, FileSum] = {}
     for name, known in segment.files.items():
-        growing = segment.growing and name in VECTORS
-        if name.startswith(SUMS) or SUMS + name in segment.files or growing or not known.bytes:
+        if name.startswith(SUMS) or SUMS + name in segment.files or segment.grows(name) or not known.bytes:
             continue
         place = folder / (SUMS + name)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -93,15 +89,10 @@ class Watch:
 def problems(folder: Path) -> Iterator[str]:
     """One line for each file that is missing or differs. A manifest that is damaged raises."""
     content = manifest.load(folder)
-    files: list[tuple[Path, FileSum, bool]] = [
-        (folder / "segments" / segment.name / name, known, segment.growing and name in VECTORS)
-        for segment in content.segments
-        for name, known in segment.files.items()
-    ]
-    files.extend((folder / entry.name, entry.sum, False) for entry in (content.removed, content.read) if entry is not None)
-    for path, known, growing in files:
+    grow = {folder / manifest.SEGMENTS / one.name / name for one in content.segments for name in one.files if one.grows(name)}
+    for path, known in manifest.named(folder, content).items():
         try:
-            found = manifest.checksum(path, known.bytes if growing else None)
+            found = manifest.checksum(path, known.bytes if path in grow else None)
         except OSError as problem:
             yield f"{path}: {problem.strerror}"
             continue

@@ -25,9 +25,8 @@ from wellread.index.coarse import THREADS, Coarse, Mode
 from wellread.index.keys import Table
 from wellread.index.lexical import Words
 from wellread.index.manifest import Manifest
-from wellread.index.quantize import Bytes, Codes, Floats, check, code_bytes
+from wellread.index.quantize import Bytes, Codes, Floats, check
 from wellread.index.rows import FLOATS, READERS, ROWS, Numbers, Rows, best
-from wellread.index.seal import VECTORS
 from wellread.index.texts import TextStore, bounded
 from wellread.index.titles import weigh_titles
 from wellread.protocols import Embedder
@@ -61,10 +60,9 @@ class SegmentReader:
                 size = (self.folder / name).stat().st_size
             except FileNotFoundError:
                 raise DamagedFile(f"{self.folder} is damaged: {name} is missing") from None
-            growing = entry.growing and name in VECTORS  # then more of it may stand there than the manifest knows of
-            if size != known.bytes and not (growing and size > known.bytes):
+            if size != known.bytes and not (entry.grows(name) and size > known.bytes):
                 raise DamagedFile(f"{self.folder} is damaged: {name} has {size} bytes instead of {known.bytes}")
-            if whole and manifest.checksum(self.folder / name, known.bytes if growing else None) != known:
+            if whole and manifest.checksum(self.folder / name, known.bytes if entry.grows(name) else None) != known:
                 raise DamagedFile(f"{self.folder} is damaged: the content of {name} has changed (run: wellread index verify)")
 
     @_part
@@ -427,14 +425,10 @@ class LocalIndex:
         segment, local = self._place(row)
         return segment.texts.line(local)
 
-    def vectors(self, rows: Sequence[int]) -> tuple[Bytes, Codes]:
-        """The vectors of passages in small, as they are stored."""
-        found = np.zeros((len(rows), self.manifest.dimensions), np.int8)
-        codes = np.zeros((len(rows), code_bytes(self.manifest.dimensions)), np.uint8)
-        for place, row in enumerate(rows):
-            segment, local = self._place(row)
-            found[place], codes[place] = segment.rows.stored(np.array([local]))[0], segment.coarse.stored([local])[0]
-        return found, codes
+    def vector(self, row: int) -> tuple[Bytes, Codes]:
+        """The vector of a passage in small, as it is stored: its row and its code."""
+        segment, local = self._place(row)
+        return segment.rows.stored(np.array([local])), segment.coarse.stored([local])
 
     def hit(self, row: int, score: float = 0.0) -> Hit:
         """A passage as a hit."""
