@@ -12,7 +12,8 @@ anything was run on their packages, to be asked once at the end of a round; `fix
 An answer is right if its headline holds the words asked for, or if what is quoted below it and the sentences that were named
 have most of the one's or the other's runs of three words in common; without a headline, all that is told (at most 900
 characters); a how-to is never answered by a phrase. Other places may answer well, so `wrong` is an upper bound: `--show`
-prints what to look at. The last line is one JSON object.
+prints what to look at. `visible` is how many of the answerable ones have the answer on the screen, told or among what comes near,
+when asked as everybody asks: the words asked for, or half of the named sentences in one piece. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -63,8 +64,16 @@ def _most_of(shown: str, wanted: str) -> bool:
     return words(shown) in words(wanted) and 2 * len(words(shown).split()) >= len(words(wanted).split()) > 0
 
 
-async def ask(folder: Path, asked: Sequence[Asked], effort: str, show: bool) -> list[Outcome]:
+def is_visible(one: Asked, answer: Answer) -> bool:
+    pieces = [answer.short or "", answer.text, *(near.words for near in answer.nearest)]
+    shared = max(len(one.runs.intersection(runs(piece))) for piece in pieces)
+    return (bool(answer.text) and is_right(one, answer)) or 2 * shared >= len(one.runs)
+
+
+async def ask(folder: Path, asked: Sequence[Asked], effort: str, show: bool) -> tuple[list[Outcome], list[bool]]:
+    """What comes of each question, and whether the answer to each that has one is on the screen."""
     outcomes: list[Outcome] = []
+    visible: list[bool] = []
     async with Engine(settings.load({"effort": effort, "sources": [f"index:{folder}"]})) as engine:
         for one in asked:
             # Everything is told here, so that it is known of refused answers too whether they were right.
@@ -73,9 +82,11 @@ async def ask(folder: Path, asked: Sequence[Asked], effort: str, show: bool) -> 
             question = Question(one.text, kind_of(one.text), one.package, "", one.answer)
             said = f"{answer.short or ''} | {answer.citations[0].quote if answer.citations else ''}"
             outcomes.append(Outcome(question, bool(one.runs), right, answer.confidence or 0.0, said))
+            if one.runs:
+                visible.append(is_visible(one, await engine.ask(one.text, strategy="quote")))
             if show:
                 print(_line(outcomes[-1]), flush=True)
-    return outcomes
+    return outcomes, visible
 
 
 def _line(one: Outcome) -> str:
@@ -95,7 +106,7 @@ def stocked(part: str, data: Path) -> list[Passage]:
     ]
 
 
-async def measured(options: argparse.Namespace, shelf: Sequence[Passage]) -> list[Outcome]:
+async def measured(options: argparse.Namespace, shelf: Sequence[Passage]) -> tuple[list[Outcome], list[bool]]:
     asked = questions(options.part)[: options.questions]
     with tempfile.TemporaryDirectory() as temporary:
         await build(shelf, Path(temporary) / "index")
@@ -115,8 +126,9 @@ def main() -> None:
     packages = sorted({one.package for one in questions(options.part)})
     with tempfile.TemporaryDirectory() as temporary:
         shelf = stocked(options.part, options.data or fetched(packages, Path(temporary)))
-    outcomes = asyncio.run(measured(options, shelf))
-    print(json.dumps({"effort": options.effort, "passages": len(shelf), **figures(outcomes)}))
+    outcomes, visible = asyncio.run(measured(options, shelf))
+    seen = round(100 * sum(visible) / max(1, len(visible)), 1)
+    print(json.dumps({"effort": options.effort, "passages": len(shelf), **figures(outcomes), "visible": seen}))
 
 
 if __name__ == "__main__":

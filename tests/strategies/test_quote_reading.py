@@ -108,6 +108,18 @@ async def test_what_is_not_sure_enough_is_told_as_probable_and_what_is_not_even_
     assert {one.number for one in opening.cited(told)} >= {one.number for one in told.nearest}
     refused, _ = await asked(engine, "Which planet has the shortest year?", params={"min_confidence": 1.0, "probable": 1.0})
     assert (refused.outcome, refused.text, ask.status(refused)) == ("unsure", "", 3)
+    assert "Mercury" in refused.nearest[0].words
+
+
+def test_of_what_comes_near_the_words_are_shown_that_the_evaluator_would_tell() -> None:
+    text = f"The glass is cleaned in winter, glass and lamp. {'Much is said between. ' * 40}Vinegar dissolves the lime."
+    passage = Passage("a", text, "Lamps")
+    asked = likely_sentences.asked("Why is vinegar used on the glass in winter?", [passage])
+    (by_words,) = nearest(asked, [passage])
+    assert by_words.words.startswith("The glass is cleaned in winter")
+    start = text.index("Vinegar")
+    (told,) = nearest(asked, [passage], {"a": (start, len(text))})
+    assert told.words.endswith("Vinegar dissolves the lime.")
 
 
 async def test_of_two_questions_the_one_that_is_answered_is_told(engine: Engine) -> None:

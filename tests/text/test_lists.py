@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.quoting import with_context, with_what_follows, with_what_it_names
+from wellread.text.quoting import surrounded, with_context, with_what_follows, with_what_it_names
 
 STEPS = "To restart it, do this:\n\n1. Stop the server.\n2. Start it again.\n\nThat is all there is."
 BULLETS = "You need:\n- a key,\n  which is in the hall\n- a lamp\nThen go on."
@@ -64,3 +64,17 @@ def test_what_is_told_comes_with_what_belongs_to_it() -> None:
         start = text.index(told)
         a, b = with_context(text, start, start + len(told))
         assert text[a:b] == wanted
+
+
+def test_what_comes_near_is_shown_with_what_follows_and_then_with_what_stands_before() -> None:
+    filler = " ".join(f"Sentence {n} of this text says nothing at all." for n in range(20))
+    text = f"Far before it. {filler} This is a sentence which leads to it at last. Press F9. Then wait. {filler}"
+    start = text.index("Press F9.")
+    a, b = surrounded(text, start, start + len("Press F9."))
+    assert text[a:b].startswith("Press F9. Then wait. Sentence 0 ")
+    assert text[a:b].endswith("at all.")
+    assert 390 < b - a <= 450
+    end = len(text.partition(" Then wait.")[0])
+    a, b = surrounded(text[:end], start, end)
+    assert text[a:b].endswith("nothing at all. This is a sentence which leads to it at last. Press F9.")
+    assert surrounded("Alone.", 0, 6) == (0, 6)

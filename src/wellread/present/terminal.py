@@ -84,7 +84,7 @@ def _beside(parts: Sections) -> list[str]:
     told += [f"Note: {note}." for note in parts.answer.notes]
     told += ["", f"{parts.near}:"] if parts.answer.nearest else []
     for near in parts.answer.nearest:
-        words = textwrap.shorten(" ".join(without_signs(near.text).split()), 300, placeholder=" …")
+        words = textwrap.shorten(" ".join(without_signs(near.text).split()), 600, placeholder=" …")
         sign = f"[{near.number}]" if near.number else "·"
         told += [f"  {sign} {place(near)}", textwrap.indent(f"“{words}”", "    ")]
     return [*told, "", f"To try: {'; '.join(parts.answer.tries)}."] if parts.answer.tries else told

@@ -21,9 +21,10 @@ It follows no published recipe: it is what makes the first minute work offline a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from wellread.answer_json import SURE
@@ -41,7 +42,7 @@ from wellread.strategies.likely_sentences import Asked, Candidate, Scored
 from wellread.strategies.recipe import Recipe, by_rules
 from wellread.text.neighbours import places
 from wellread.text.places import bare_title
-from wellread.text.quoting import one_after_another, quoted, with_context, with_what_follows
+from wellread.text.quoting import one_after_another, quoted, surrounded, with_context, with_what_follows
 from wellread.text.sentences import statements
 from wellread.types import Answer, Hit, Near, Passage
 
@@ -207,7 +208,7 @@ class Quote(Recipe[QuoteParams]):
         reached, sure = reading.parts, reading.confidence
         if not reached:
             return await unsure(run, _nothing(run))
-        near = nearest(reached[-1].asked, reached[-1].near)
+        near = nearest(reached[-1].asked, reached[-1].near, reached[-1].told)
         if sure < self._least or not (reading.whole or run.spent):
             why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
             return await unsure(run, why, sure, near)
@@ -342,14 +343,19 @@ def _ranking(ranked: Sequence[Scored]) -> Ranked:
     return Ranked("words and meaning", ids, tuple(round(one.score, 4) for one in ranked))
 
 
-def nearest(question: Asked, passages: Sequence[Passage]) -> tuple[Near, ...]:
-    """The first passages that tell something, each with the sentence that covers the question best and what it leads to."""
+def nearest(
+    question: Asked, passages: Sequence[Passage], told: Mapping[str, tuple[int, int]] = MappingProxyType({})
+) -> tuple[Near, ...]:
+    """The first passages that tell something: of each what is `told` in it, else the sentence that covers the question best, with
+    what that leads to and what stands around."""
     found: list[Near] = []
     for passage in [one for one in passages if _tells_something(one)][: 2 * _SHOWN]:
-        sentences = [one for one in likely_sentences.candidates([passage]) if not _is_title(passage, one.text)]
-        best = max(sentences, key=lambda one: by_words(question, one))
-        start, end = with_context(passage.text, best.start, best.end)
-        found.append(Near(passage, start, with_what_follows(passage.text, end)))
+        if (place := told.get(passage.id)) is None:
+            sentences = [one for one in likely_sentences.candidates([passage]) if not _is_title(passage, one.text)]
+            best = max(sentences, key=lambda one: by_words(question, one))
+            place = best.start, best.end
+        start, end = with_context(passage.text, *place)
+        found.append(Near(passage, *surrounded(passage.text, start, with_what_follows(passage.text, end))))
     return tuple(found)
 
 

@@ -81,6 +81,12 @@ class Reached:
         return self.text or bare_title(self.sentences[0].passage.title)
 
     @property
+    def told(self) -> dict[str, tuple[int, int]]:
+        """By passage, where the evaluator sees the sentences that would tell the answer, however likely."""
+        worst_first = [one for one in reversed(self.trail.answers) if one.kind == "text"]
+        return {one.chain[-1].id: (one.verdict.start, one.verdict.end) for one in worst_first}
+
+    @property
     def nearest(self) -> str:
         """The title of the passage that comes closest."""
         return self.trail.passages[0][0].title

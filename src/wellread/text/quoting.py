@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from wellread.text.inert import inert
-from wellread.text.sentences import FENCE, paragraphs, sentences
+from wellread.text.sentences import FENCE, paragraphs, sentences, statements
 
 ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·]|\d{1,3}[.)]|[a-z][.)])[ \t]+\S")
 _ENTRY = re.compile(r"[^\s:]{1,40}(?: [^\s:]{1,30}){0,3}:[ \t]+\S")  # a term with what it means
@@ -105,3 +105,11 @@ def with_context(text: str, start: int, end: int) -> tuple[int, int]:
             wider = min(start, block[0][0]), max(end, block[-1][1])
             start, end = wider if wider[1] - wider[0] <= _SHOWN else (start, end)
     return start, end
+
+
+def surrounded(text: str, start: int, end: int) -> tuple[int, int]:
+    """A piece of a text with the sentences behind it, then those before it, as far as all that stays short."""
+    spans = [(a, b) for a, b in statements(text) if _ENDED.search(text[a:b])]  # not its title again, nor a label
+    behind, before = [b for a, b in spans if a >= end], [a for a, b in spans if b <= start]
+    end = max([end, *(one for one in behind if one - start <= _SHOWN)])
+    return min([start, *(one for one in before if end - one <= _SHOWN)]), end
