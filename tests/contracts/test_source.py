@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -62,7 +63,7 @@ class Case:
 
     @property
     def real(self) -> bool:
-        return self.service not in (None, "folder", "nothing")
+        return self.service in ("mediawiki", "bare_mediawiki", "searx", "datasette_blog")
 
 
 CASES = {
@@ -83,6 +84,10 @@ CASES = {
     "pubmed": Case("pubmed?base={base}&rate=1000", papers.pubmed),
     "semanticscholar": Case("semanticscholar?base={base}&rate=1000", papers.semanticscholar),
     "crossref": Case("crossref?base={base}&rate=1000", papers.crossref, keyless=True),
+    "zotero": Case("zotero?base={base}", papers.zotero, keyless=True),
+    "bibliography": Case("bibliography:{base}?meaning=no", service="references"),
+    "duckduckgo": Case("duckduckgo", service="ddgs"),
+    "youtube": Case("youtube:penicillin1?meaning=no", service="yt_dlp"),
     "mediawiki": Case("mediawiki:{base}", service="mediawiki"),
     "mediawiki-bare": Case("mediawiki:{base}", service="bare_mediawiki"),
     "searxng": Case("searxng:{base}", service="searx"),
@@ -114,6 +119,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
         name, content = (f"{n}.md", f"# {doc.title}\n\n{text}\n") if n % 2 else (f"{n}.txt", f"{doc.title}\n\n{text}\n")
         (place / name).write_text(content, encoding="utf-8")
     return str(place)
+
+
+@pytest.fixture(scope="session")
+def references(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The documents as entries of a reference manager, with abstracts as services write them."""
+    file = tmp_path_factory.mktemp("references") / "references.json"
+    file.write_text(json.dumps([papers.csl(doc) | {"abstract": doc.text, "URL": doc.url} for doc in searches.DOCS]), "utf-8")
+    return str(file)
+
+
+@pytest.fixture
+def ddgs(monkeypatch: pytest.MonkeyPatch) -> str:
+    def found(query: str, how: dict[str, Any], problems: Any) -> object:
+        hits = [{"title": doc.title, "href": doc.url, "body": doc.text} for doc in searches.matching(query)]
+        return hits[: how["max_results"]] or problems.DDGSException("No results found.")
+
+    webs.put_ddgs(monkeypatch, found)
+    return ""
+
+
+@pytest.fixture
+def yt_dlp(monkeypatch: pytest.MonkeyPatch) -> str:
+    said = [(60_000 * n, f"{doc.title}: {doc.text}") for n, doc in enumerate(searches.DOCS)]
+    webs.put_yt_dlp(monkeypatch, {"penicillin1": said})
+    return ""
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -21,27 +18,6 @@ from wellread.types import Page, Query
 pytestmark = pytest.mark.anyio
 
 
-def put_ddgs(monkeypatch: pytest.MonkeyPatch, found: Any) -> None:
-    """The package as far as it is used: its search, its errors, which it does not load by itself."""
-    module = ModuleType("ddgs")
-    problems: Any = ModuleType("ddgs.exceptions")
-    problems.DDGSException = type("DDGSException", (Exception,), {})
-    problems.RatelimitException = type("RatelimitException", (problems.DDGSException,), {})
-
-    class DDGS:
-        def __init__(self, timeout: float) -> None: ...
-
-        def text(self, query: str, **how: object) -> object:
-            result = found(query, how, problems)
-            if isinstance(result, Exception):
-                raise result
-            return result
-
-    module.DDGS, module.__spec__ = DDGS, sys.__spec__  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "ddgs", module)
-    monkeypatch.setitem(sys.modules, "ddgs.exceptions", problems)
-
-
 async def test_duckduckgo(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
@@ -52,7 +28,7 @@ async def test_duckduckgo(build: Build, monkeypatch: pytest.MonkeyPatch) -> None
             return kind("No results found." if query == "nothing" else f"{query}!")
         return [{"title": d.title, "href": d.url, "body": d.text} for d in searches.matching(query)][: how["max_results"]]
 
-    put_ddgs(monkeypatch, found)
+    webs.put_ddgs(monkeypatch, found)
     source = build("duckduckgo?region=de-de")
     hits = await source.search(Query("penicillin", limit=3))
     assert hits[0].snippet == "Fleming discovered penicillin in 1928 & told it."
@@ -86,7 +62,7 @@ async def test_web_is_the_first_that_is_configured(build: Build, monkeypatch: py
     with pytest.raises(UsageError, match=r"TAVILY_API_KEY.*SearXNG.*wellread\[web\]"):
         build("web", environ={"GOOGLE_API_KEY": "k"})
     monkeypatch.setattr(web, "find_spec", lambda name: name)
-    put_ddgs(monkeypatch, lambda *_: [])
+    webs.put_ddgs(monkeypatch, lambda *_: [])
     assert build("web", environ={}).name == "duckduckgo"
 
 
@@ -150,45 +126,20 @@ async def test_a_repository_is_its_documents_and_its_issues(build: Build, serve:
 
 
 async def test_what_is_said_in_a_video(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    module: Any = ModuleType("yt_dlp")
-    module.utils = ModuleType("yt_dlp.utils")
-    module.utils.DownloadError = type("DownloadError", (Exception,), {})
-    seen: list[str] = []
-
-    class YoutubeDL:
-        def __init__(self, how: dict[str, Any]) -> None:
-            self.how = how
-
-        def __enter__(self) -> YoutubeDL:
-            return self
-
-        def __exit__(self, *_: object) -> None: ...
-
-        def extract_info(self, url: str, download: bool) -> object:
-            seen.append(url)
-            if url.endswith("private0000"):
-                raise module.utils.DownloadError("Private video")
-            said = [(0, "Hello and"), (3000, "welcome."), (61_000, "Penicillin was found in 1928.")]
-            events = [{"tStartMs": at, "segs": [{"utf8": words}]} for at, words in said]
-            if url.endswith("captioned01"):
-                name = self.how["outtmpl"].replace("%(ext)s", "en.json3")
-                Path(name).write_text(json.dumps({"events": events}), "utf-8")
-            return {"title": "Moulds", "uploader": "Ada", "upload_date": "20230601"}
-
-    module.YoutubeDL = YoutubeDL
-    monkeypatch.setitem(sys.modules, "yt_dlp", module)
+    captions = {"captioned01": [(0, "Hello and"), (3000, "welcome."), (61_000, "Penicillin was found in 1928.")]}
+    seen = webs.put_yt_dlp(monkeypatch, captions)
     source = build("youtube:https://www.youtube.com/watch?v=captioned01")
     hit = (await source.search(Query("when was penicillin found")))[0]
     assert (hit.text, hit.heading) == ("Penicillin was found in 1928.", "0:01:00")
     assert hit.url == "https://www.youtube.com/watch?v=captioned01&t=60s"
     assert hit.published == "2023-06-01"
     assert hit.reference is not None
-    assert hit.reference.authors == ("Ada",)
+    assert (hit.reference.authors, hit.reference.kind) == (("Ada",), "motion_picture")
     await source.search(Query("welcome"))
     assert len(seen) == 1
     with pytest.raises(SourceError, match="no captions in en"):
         await build("youtube:nocaption01").search(Query("x"))
-    with pytest.raises(SourceError, match="Private video"):
+    with pytest.raises(SourceError, match="private0000: Private video"):
         await build("youtube:private0000").search(Query("x"))
     for wrong in ("youtube", "youtube:https://example.org/watch?v=captioned01", "youtube:http://127.0.0.1/captioned01"):
         with pytest.raises(UsageError, match="needs a video"):

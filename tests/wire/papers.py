@@ -154,3 +154,16 @@ def _record(doc: Doc) -> str:
         f'<Abstract><AbstractText Label="RESULTS">{escape(doc.text)}</AbstractText></Abstract><AuthorList>{names}</AuthorList>'
         f"</Article></MedlineCitation><PubmedData><ArticleIdList>{ids}</ArticleIdList></PubmedData></PubmedArticle>"
     )
+
+
+def csl(doc: Doc) -> dict[str, object]:
+    names, issued = [{"family": "Lovelace", "given": "Ada B."}], {"date-parts": [[2023, 6, 1]]}
+    return {"type": "article-journal", "title": doc.title, "author": names, "issued": issued, "DOI": _doi(doc)}
+
+
+def zotero(asked: Asked) -> Reply:
+    """The local interface of the program, which answers for one library."""
+    if asked.path != "/api/users/0/items/top":
+        return Reply([])
+    found = matching(asked.params["q"])[: int(asked.params["limit"])]
+    return Reply([{"key": f"A{_number(doc)}", "csljson": csl(doc), "data": {"abstractNote": doc.text}} for doc in found])

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import pytest
 from tests.wire.loopback import Asked, Reply
 from tests.wire.searches import DOCS, KEY, matching
 
@@ -101,3 +107,55 @@ def github(asked: Asked) -> Reply:
         for number, doc in enumerate(found)
     ]
     return Reply({"total_count": len(found), "incomplete_results": False, "items": items})
+
+
+def put_ddgs(monkeypatch: pytest.MonkeyPatch, found: Any) -> None:
+    """The package as far as it is used: its search, its errors, which it does not load by itself."""
+    module = ModuleType("ddgs")
+    problems: Any = ModuleType("ddgs.exceptions")
+    problems.DDGSException = type("DDGSException", (Exception,), {})
+    problems.RatelimitException = type("RatelimitException", (problems.DDGSException,), {})
+
+    class DDGS:
+        def __init__(self, timeout: float) -> None: ...
+
+        def text(self, query: str, **how: object) -> object:
+            result = found(query, how, problems)
+            if isinstance(result, Exception):
+                raise result
+            return result
+
+    module.DDGS, module.__spec__ = DDGS, sys.__spec__  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ddgs", module)
+    monkeypatch.setitem(sys.modules, "ddgs.exceptions", problems)
+
+
+def put_yt_dlp(monkeypatch: pytest.MonkeyPatch, captions: Mapping[str, Sequence[tuple[int, str]]]) -> list[str]:
+    """The package as far as it is used: videos with these captions (milliseconds and words), one that is private, others
+    without any; returns what it is asked for."""
+    module: Any = ModuleType("yt_dlp")
+    module.utils = ModuleType("yt_dlp.utils")
+    module.utils.DownloadError = type("DownloadError", (Exception,), {})
+    seen: list[str] = []
+
+    class YoutubeDL:
+        def __init__(self, how: dict[str, Any]) -> None:
+            self.how = how
+
+        def __enter__(self) -> YoutubeDL:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def extract_info(self, url: str, download: bool) -> object:
+            seen.append(url)
+            if url.endswith("private0000"):
+                raise module.utils.DownloadError("ERROR: Private video")
+            if said := captions.get(url.rpartition("=")[2]):
+                events = [{"tStartMs": at, "segs": [{"utf8": words}]} for at, words in said]
+                Path(self.how["outtmpl"].replace("%(ext)s", "en.json3")).write_text(json.dumps({"events": events}), "utf-8")
+            return {"title": "Moulds", "uploader": "Ada", "upload_date": "20230601"}
+
+    module.YoutubeDL = YoutubeDL
+    monkeypatch.setitem(sys.modules, "yt_dlp", module)
+    return seen

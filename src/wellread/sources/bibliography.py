@@ -135,7 +135,7 @@ def _passage(one: Entry, number: int, name: str) -> Passage:
     work = one.work
     about = ". ".join(filter(None, ("; ".join(work.authors), str(work.year or ""), work.title, work.venue)))
     place = f"https://doi.org/{work.doi}" if work.doi else work.url or None
-    text = one.abstract or f"{about}."
+    text = lines(one.abstract) or f"{about}."
     published = f"{work.year:04}-01-01" if work.year else None
     who = "; ".join(work.authors[:3])
     return Passage(f"{name}#{number}", text, work.title or about, place, name, published, heading=who, reference=work)

@@ -141,7 +141,7 @@ def reference(
         plain(volume[:50]),
         plain(issue[:50]),
         plain(pages[:50]),
-        re.sub(r"[^a-z-]", "", kind.lower()[:50]) or "document",
+        re.sub(r"[^a-z_-]", "", kind.lower()[:50]) or "document",
         web_address(pdf) or "",
     )
 

@@ -17,6 +17,7 @@ from wellread.errors import SourceError, UsageError, optional
 from wellread.net.payload import Payload, told
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Parts
+from wellread.sources.hits import plain
 from wellread.sources.memory import InMemory
 from wellread.sources.papers import reference
 from wellread.types import Passage, Spec
@@ -84,8 +85,8 @@ class YouTube(InMemory):
         return [
             Passage(
                 id=f"{self.name}#{place}",
-                text=" ".join(" ".join(words).split()),
-                title=title or self._place,
+                text=plain(" ".join(words)),
+                title=work.title or self._place,
                 url=f"{self._place}&t={round(place * self._options.seconds)}s",
                 published=published,
                 document=self._place,
