@@ -97,7 +97,7 @@ async def test_a_segment_is_gone_at_once_for_who_opens_it(tmp_path: Path, monkey
     tidy(tmp_path)
     assert [path.is_dir() for path in half_done] == [True]
     with pytest.raises(DamagedFile, match="No such file"):
-        Words(place / FOLDER)
+        Words.open(place / FOLDER)
 
 
 async def test_words_that_cannot_be_read_are_damage(tmp_path: Path) -> None:

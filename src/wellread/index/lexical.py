@@ -67,12 +67,13 @@ def query_terms(text: str, analyser: tantivy.TextAnalyzer) -> list[str]:
 
 
 class WordsWriter:
-    """Adds passages in order; after a crash `rows` says how many are safely in."""
+    """Adds passages in order; after a crash `rows` says how many are safely in. Without a folder they are kept in memory."""
 
-    def __init__(self, folder: Path, language: str = ENGLISH) -> None:
+    def __init__(self, folder: Path | None, language: str = ENGLISH) -> None:
         import tantivy
 
-        folder.mkdir(parents=True, exist_ok=True)
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         schema = (
             tantivy.SchemaBuilder()
@@ -83,10 +84,10 @@ class WordsWriter:
         )
         self._document = tantivy.Document
         with _disk_errors(folder):
-            self._index = tantivy.Index(schema, str(folder))
-            self._index.register_tokenizer(_ANALYSER, analyser(language))
-            self.rows = self._index.searcher().num_docs
-            self._writer = self._index.writer(_HEAP, 1)  # more threads give other (equally good) files
+            self.index = tantivy.Index(schema, folder and str(folder))
+            self.index.register_tokenizer(_ANALYSER, analyser(language))
+            self.rows = self.index.searcher().num_docs
+            self._writer = self.index.writer(_HEAP, 1)  # more threads give other (equally good) files
 
     def add(self, passages: Iterable[Passage]) -> None:
         """Passages in the order of their numbers."""
@@ -113,7 +114,7 @@ class WordsWriter:
 
 
 @contextmanager
-def _disk_errors(folder: Path) -> Generator[None]:
+def _disk_errors(folder: Path | None) -> Generator[None]:
     """tantivy says everything with a ValueError: a full disk too."""
     try:
         with panics_as(IndexFault, f"{folder}: writing the word index"):
@@ -123,20 +124,30 @@ def _disk_errors(folder: Path) -> Generator[None]:
 
 
 class Words:
-    """Searches the words of one segment. Opened on first use; safe to share between threads."""
+    """Searches the words of one segment, or of passages in memory. Safe to share between threads."""
 
-    def __init__(self, folder: Path, language: str = ENGLISH) -> None:
+    def __init__(self, index: tantivy.Index, searcher: tantivy.Searcher, name: str, language: str = ENGLISH) -> None:
         import tantivy
 
-        self._folder = folder
-        self._tantivy = tantivy
-        self._analyser = analyser(language)
+        self._tantivy, self._schema, self._searcher = tantivy, index.schema, searcher
+        self._name, self._analyser = name, analyser(language)
+
+    @classmethod
+    def open(cls, folder: Path, language: str = ENGLISH) -> Words:
         try:
             with panics_as(DamagedFile, f"{folder}: opening the word index"):
-                self._index, self._searcher = _open(folder)
+                return cls(*_open(folder), str(folder), language)
         except (ValueError, OSError) as problem:
             raise DamagedFile(f"{folder}: the word index cannot be opened: {problem}") from problem
-        self._schema = self._index.schema
+
+    @classmethod
+    def of(cls, passages: Iterable[Passage]) -> Words:
+        """Of passages that no file holds."""
+        writer = WordsWriter(None)
+        writer.add(passages)
+        writer.close()
+        writer.index.reload()
+        return cls(writer.index, writer.index.searcher(), "passages in memory")
 
     def terms(self, text: str) -> list[str]:
         """The terms of a query, each once."""
@@ -156,7 +167,7 @@ class Words:
         limit = min(limit, self._searcher.num_docs)  # tantivy makes room for as many as it is asked for
         if limit < 1 or not parts:
             return [], []
-        with panics_as(IndexFault, f"{self._folder}: searching the words"):
+        with panics_as(IndexFault, f"{self._name}: searching the words"):
             query = self._query(parts)
             hits = self._searcher.search(query, limit, count=False).hits
             rows = self._searcher.fast_field_values("row", [address for _, address in hits])

@@ -76,7 +76,7 @@ class SegmentReader:
 
     @_part
     def words(self) -> Words:
-        return Words(self.folder / lexical.FOLDER, self.entry.language)
+        return Words.open(self.folder / lexical.FOLDER, self.entry.language)
 
     @contextmanager
     def damage(self) -> Generator[None]:

@@ -4,17 +4,15 @@ LIST is addresses with commas, or a file of them."""
 from __future__ import annotations
 
 import asyncio
-import math
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 from wellread.core.private_files import at_home
 from wellread.errors import ReadError, SourceError, UsageError
+from wellread.index.lexical import Words
 from wellread.net.address import is_of_own_network
 from wellread.parameters import Range, fill, param
 from wellread.protocols import Embedder, Parts, Source
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TOKEN = re.compile(rf"(?P<wide>{UNSPACED_CLASS}+)|[^\W_]+")
-_SATURATION, _LENGTH = 1.2, 0.75  # the customary constants of BM25
 _CANDIDATES = 100  # of each ranking
 _EMBED_ALL = 2_000  # passages; of more only those with the right words are compared by meaning
 _BATCH = 64
@@ -44,7 +41,7 @@ class Memory:
         self.passages = tuple(passages)
         self._source = source
         self._embedder = embedder
-        self._words = _Bm25([f"{about(passage)}\n{passage.text}" for passage in self.passages])
+        self._words = Words.of(self.passages)
         self._vectors: dict[int, NDArray[np.float32]] = {}
         self._embedding = asyncio.Lock()
 
@@ -110,39 +107,6 @@ class InMemory(Source):
             raise SourceError(self.name, "nothing could be read" + (f": {few(failures)}" if failures else ""))
         self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
         return await asyncio.to_thread(Memory, found, self.name, self.kit.embedder() if self._meaning else None)
-
-
-@dataclass(frozen=True)
-class _Bm25:
-    texts: Sequence[str]
-
-    @cached_property
-    def _counts(self) -> list[Counter[str]]:
-        return [Counter(tokens(text)) for text in self.texts]
-
-    @cached_property
-    def _postings(self) -> Mapping[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for row, counts in enumerate(self._counts):
-            for token in counts:
-                found.setdefault(token, []).append(row)
-        return found
-
-    @cached_property
-    def _mean(self) -> float:
-        return sum(counts.total() for counts in self._counts) / max(1, len(self._counts)) or 1.0
-
-    def search(self, text: str, limit: int) -> list[tuple[int, float]]:
-        """Rows and scores of the texts that have any of the words, best first."""
-        scores: dict[int, float] = {}
-        for token in dict.fromkeys(tokens(text)):
-            rows = self._postings.get(token, [])
-            weight = math.log(1 + (len(self.texts) - len(rows) + 0.5) / (len(rows) + 0.5))
-            for row in rows:
-                times = self._counts[row][token]
-                long = 1 - _LENGTH + _LENGTH * self._counts[row].total() / self._mean
-                scores[row] = scores.get(row, 0.0) + weight * times * (_SATURATION + 1) / (times + _SATURATION * long)
-        return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
 
 
 def tokens(text: str) -> list[str]:
