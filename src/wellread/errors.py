@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from wellread.core.logins import without_logins
 from wellread.core.unicode_safety import encodable
 
 
@@ -40,7 +41,8 @@ class WellreadError(Exception):
     """The root. `str(error)` is one line a person can act on."""
 
     def __str__(self) -> str:
-        return encodable(super().__str__())  # services say why in words of their own
+        """Services say why in words of their own; what is told of a source or a model may name its address."""
+        return without_logins(encodable(super().__str__()))
 
 
 class UsageError(WellreadError):

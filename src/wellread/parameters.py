@@ -19,6 +19,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 from urllib.parse import unquote
 
+from wellread.core.logins import without_logins
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,8 +58,6 @@ EmbedderSpec = Annotated[str, Names("embedders")]
 RerankerSpec = Annotated[str, Names("rerankers")]
 GraderSpec = Annotated[str, Names("graders")]
 PublicSpec = NewType("PublicSpec", str)  # a spec as anybody may see it, made by `public` alone
-# `ray://NAME@ADDRESS` names an index; there is a login where the scheme was forgotten, too, but none in `x:qwen3:8b@http://…`
-_LOGIN = re.compile(r"(?<=://)(?<!ray://)[^/?#\\\s]*@|(?<=[:@/\\])[^:/@\s\\]+:[^/@\s]+@(?!\w+://)")
 _NO_ADDRESS = re.compile(r"(?s)(?<!ray)://[^/?#\[\s]*:(?!\d*(?:[/?#,]|$)).*")  # where a password may have broken it
 
 
@@ -67,7 +66,7 @@ def public(spec: str) -> PublicSpec:
     head, mark, options = spec.partition("?")
     inner = ((one, unquote(one)) for one in options.split("&") if options)  # which may be specs with options of their own
     read = (one if public(meant) == meant else public(meant) for one, meant in inner)
-    return PublicSpec(_NO_ADDRESS.sub("://…", _LOGIN.sub("", head + mark + "&".join(read))))
+    return PublicSpec(_NO_ADDRESS.sub("://…", without_logins(head + mark + "&".join(read))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,7 +181,13 @@ def test_archives_that_unpack_too_large(monkeypatch: pytest.MonkeyPatch) -> None
         read_bytes(docx("<w:p/>" * 1_000_000), "x")
 
 
-def test_entities_are_not_expanded() -> None:
+def test_entities_are_not_expanded(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("swordfish")
+    leads_out = f'<!DOCTYPE d [<!ENTITY x SYSTEM "{(tmp_path / "secret.txt").as_uri()}">]>'
+    told = f'{leads_out}<w:document xmlns:w="{WORD}">{word("before &x; after")}</w:document>'
+    page = read_bytes(archive(**{"[Content_Types].xml": "", "word/document.xml": told}), "x")
+    assert "before" in page.text
+    assert "swordfish" not in page.text
     laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
     xml = f'<!DOCTYPE d [<!ENTITY l0 "ha">{laughs}]><w:document xmlns:w="{WORD}">{word("&l9; end")}</w:document>'
     body = archive(**{"[Content_Types].xml": "", "word/document.xml": xml})

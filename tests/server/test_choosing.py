@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from tests.server.stage import PLAIN, Live, finished, running, stream
+from tests.server.stage import PLAIN, Live, finished, quoting, running, stream
 from tests.strategies.bench import Shelf
 from tests.wire.server import Response, serving
 
@@ -280,6 +280,17 @@ async def test_no_client_ever_sees_a_password_in_an_address(tmp_path: Path) -> N
                 seen.append(str(await other.call_tool("search", {"query": QUESTION, "source": "no"})))
     assert [one for one in seen if PASSWORD in one] == []
     assert sum("127.0.0.1:9" in one for one in seen) > 10  # it is about these
+
+
+def test_nor_in_what_goes_wrong_with_one(tmp_path: Path) -> None:
+    broken = tuple(f"{name}:{LOGIN}" for name in ("urls", "files", "index", "zotero", "searxng"))
+    seen: list[str] = []
+    with running(quoting(), tmp_path, sources=broken) as live, live.client() as client:
+        for name in (one["name"] for one in client.get("/api/menu").json()["sources"] if "127" in one["name"]):
+            seen += [client.post("/api/ask", json={"question": QUESTION, "sources": [name]}).text]
+            seen += [client.get(place, params={"q": QUESTION, "source": name}).text for place in ("/api/search", "/search")]
+    assert [one for one in seen if PASSWORD in one] == []
+    assert sum("127.0.0.1:9" in one for one in seen) > 8
 
 
 def test_a_public_spec_leads_back_to_the_one_with_the_password() -> None:

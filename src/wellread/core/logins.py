@@ -1,0 +1,13 @@
+"""Logins in addresses (`http://user:password@host`): nothing that is shown has one."""
+
+from __future__ import annotations
+
+import re
+
+# `ray://NAME@ADDRESS` names an index; there is a login where the scheme was forgotten, too, but none in `x:qwen3:8b@http://…`
+_LOGIN = re.compile(r"(?<=://)(?<!ray://)[^/?#\\\s]*@|(?<=[:@/\\])[^:/@\s\\]+:[^/@\s]+@(?!\w+://)")
+
+
+def without_logins(text: str) -> str:
+    """The same without the logins of the addresses in it."""
+    return _LOGIN.sub("", text)
