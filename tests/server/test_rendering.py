@@ -29,6 +29,7 @@ ATTACKS = (
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
     "[click](javascript:alert(1))",
+    "[click](vscode://file/etc/passwd)",
     "![x](https://evil.example/track.png)",
     "<a href='https://evil.example' onclick='x()'>x</a>",
     '"><svg onload=alert(1)>',
