@@ -19,6 +19,9 @@ from wellread.text.dates import iso_date
         ("1685600000.000100", "2023-06-01T06:13:20Z"),
         ("Thu, 01 Jun 2023 08:00:00 GMT", "2023-06-01T08:00:00Z"),
         ("June 1, 2023", "2023-06-01"),
+        ("1. Juni 2023", "2023-06-01"),
+        ("1er juin 2023", "2023-06-01"),
+        ("1 de junio de 2023", "2023-06-01"),
         ("2023", "2023"),
         ("2023-13-45", None),
         ("1601-01-01", None),  # where some programs begin to count

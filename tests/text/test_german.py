@@ -10,8 +10,8 @@ from wellread.types import Passage
 
 MARKET = Passage(
     "markt",
-    "Die Markthalle wurde 1871 eröffnet und ersetzte einen älteren Markt am Fluss. Bei der Eröffnung waren 2.000 Gäste da. "
-    "Das Dach aus Holz wurde 1902 durch einen Brand zerstört. Der Architekt Emil Brandt baute auch das Rathaus in Lüneburg.",
+    "Die Markthalle wurde am 3. Mai 1871 eröffnet und ersetzte einen älteren Markt am Fluss. Bei der Eröffnung waren 2.000 Gäste "
+    "da. Das Dach aus Holz wurde 1902 durch einen Brand zerstört. Der Architekt Emil Brandt baute auch das Rathaus in Lüneburg.",
     title="Markthalle",
 )
 
@@ -40,6 +40,7 @@ def test_nouns_of_its_own_do_not_make_a_sentence_foreign(text: str) -> None:
         "Der Architekt Otto Wagner baute auch das Rathaus in Lüneburg.",
         "Der Architekt Emil Brandt baute auch das Rathaus in Hannover.",
         "Bei der Eröffnung waren 3.000 Gäste da.",
+        "Die Markthalle wurde am 3. Juni 1871 am Fluss eröffnet.",
     ],
 )
 def test_names_and_numbers_that_are_not_there_do(text: str) -> None:

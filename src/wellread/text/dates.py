@@ -7,13 +7,14 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from wellread.text import patterns as re
-from wellread.text.lexicon import MONTHS
+from wellread.text.lexicon import MONTHS, MONTHS_ABROAD
 
-_MONTHS = {name[:3]: place for place, name in enumerate(MONTHS, 1)}
-_MONTH = "(?P<month>" + "|".join(f"{name}|{name[:3]}" for name in map(str.capitalize, MONTHS)) + r"|Sept)\b\.?"
-_DAY = r"\d{1,2}(?:st|nd|rd|th)?(?![\d:])"
+_ENGLISH = {form: place for place, name in enumerate(MONTHS, 1) for form in (name.capitalize(), name[:3].capitalize())}
+_MONTHS = _ENGLISH | MONTHS_ABROAD | {"Sept": 9}
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th|er)?"
 _IN_TEXT = re.compile(
-    rf"\b(?:(?P<day>{_DAY})(?: of)? )?{_MONTH}(?:,? (?P<on>{_DAY}))?(?:,? (?P<of>\d{{3,4}})\b)?"
+    rf"\b(?:(?P<day>{_DAY})\.?(?: of| de)? )?{_MONTH}(?:,? (?P<on>{_DAY})(?![\d:]))?(?:,?(?: de)? (?P<of>\d{{3,4}})\b)?"
     r"|\b(?P<before>\d{1,4}) B\.?C\b|\b(?P<year>1\d{3}|20\d\d|[5-9]\d\d)(?=s?\b)"
 )
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?\s?(?:Z|[+-]\d{2}:?\d{2})?)?")
@@ -39,13 +40,13 @@ class Date(NamedTuple):
 
 
 def dates_in(text: str) -> list[Date]:
-    """The dates of a text in order: "17 April 1982", "April 17, 1982", "April 1982", "17 April", "1982", "44 BC"."""
+    """The dates of a text in order: "17 April 1982", "April 17, 1982", "17. Juni 1982", "17 April", "1982", "44 BC"."""
     found: list[Date] = []
     for one in _IN_TEXT.finditer(text):
         day, year = one["day"] or one["on"] or "", one["of"] or one["year"]
-        month = _MONTHS[one["month"][:3].lower()] if one["month"] else 0
+        month = _MONTHS[one["month"]] if one["month"] else 0
         if day or year or one["before"]:
-            number = int(day.rstrip("stndrh") or 0)
+            number = int(day.rstrip("stndrhe") or 0)
             found.append(Date(-int(one["before"]) if one["before"] else int(year or 0), month, number, one[0]))
     return found
 

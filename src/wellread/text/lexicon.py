@@ -115,6 +115,22 @@ NUMBER_WORDS = UNITS | TENS | ORDINALS | {"dozen": 12}
 VAGUE = word_set("zero one first second")  # they also mean other things than a number
 SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "mn": 10**6, "billion": 10**9, "bn": 10**9, "trillion": 10**12}
 MONTHS = list(_counted("january february march april may june july august september october november december", 1))
+# As they are written elsewhere, each with its number: German, Swedish and its neighbours, French, Spanish, Italian.
+_MONTHS_ABROAD = """
+    Januar Jänner januari januar janvier enero gennaio
+    Februar februari februar février febrero febbraio
+    März mars marts marzo
+    April avril abril aprile
+    Mai mai maj mayo maggio
+    Juni juni juin junio giugno
+    Juli juli juillet julio luglio
+    August augusti août agosto
+    September septembre septiembre settembre
+    Oktober oktober octobre octubre ottobre
+    November novembre noviembre
+    Dezember december décembre diciembre dicembre
+"""
+MONTHS_ABROAD = {name: number for number, names in enumerate(_MONTHS_ABROAD.strip().splitlines(), 1) for name in names.split()}
 
 # --- negations ---
 
@@ -169,7 +185,4 @@ OPENERS = word_set("""
     did does do no not
 """)
 # "am 3. Oktober", "im 19. Jahrhundert": in German and its neighbours a point makes the ordinal.
-AFTER_ORDINAL = word_set("""
-    januar februar märz april mai juni juli august september oktober november dezember jänner jahrhundert jahrhunderts
-    jahrtausend weltkrieg januari februari mars marts maj augusti
-""")
+AFTER_ORDINAL = word_set("jahrhundert jahrhunderts jahrtausend weltkrieg").union(map(str.casefold, MONTHS_ABROAD))

@@ -79,7 +79,7 @@ class Token(NamedTuple):
     raw: str
     form: str = ""
     tail: str = ""
-    capital: bool = False
+    capital: bool = False  # has a capital letter, as "eBay" has
     joined: bool = False  # by a hyphen to the token before it
 
 
@@ -157,7 +157,9 @@ def tokens_of(text: str) -> list[Token]:
                 piece = "".join(run)
                 tokens.extend([Token("wide", piece)] if wide else tokens_of(piece))
         elif word:
-            tokens.append(Token("word", word, fold(word), "", word[0].isupper(), text[match.start() - 1 : match.start()] == "-"))
+            tokens.append(
+                Token("word", word, fold(word), "", word != word.lower(), text[match.start() - 1 : match.start()] == "-")
+            )
         else:
             tokens.append(Token("stop", match[0]))
     return tokens
