@@ -41,7 +41,9 @@ class Says(AnswerReader):
     async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
         raise AssertionError("nobody asks for an answer here")
 
-    async def carries(self, claim: str, passages: Sequence[Passage], share: float) -> Judgement | None:
+    async def carries(
+        self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()
+    ) -> Judgement | None:
         self.asked.append(claim)
         return self.judgement
 
@@ -118,15 +120,41 @@ def test_between_two_scores_the_verdict_is_not_sure(said: float, judgement: tupl
     assert belief.judge(said, 9.0) == (True, True), "the share counts, too"
 
 
+def test_words_that_stand_there_do_not_make_up_for_a_plain_no() -> None:
+    belief = verifier.Belief(1.0, 2.0, -1.0, 0.0, (-3.0, 2.0), floor=-1.5)
+    assert belief.judge(-1.6, 1.0) == (False, False)
+    assert belief.judge(-1.4, 1.0) == (False, False)
+    assert belief.judge(-1.4, 1.5) == (True, False)
+
+
 needs_weights = pytest.mark.skipif(not verifier.available(), reason="the verifier's file is not here")
 
 
 @needs_weights
-async def test_the_shipped_verifier_reads_who_it_was() -> None:
-    reader = Evaluator()
-    wrong = await reader.weigh("Gary Groves was born in Swindon and lives in Bath.", [BOXER])
-    right = await reader.weigh("Olaf Reed was born in Swindon and lives in Bath.", [BOXER])
+def test_the_shipped_verifier_reads_who_it_was() -> None:
+    reader = verifier.Verifier()
+    wrong = reader.weigh("Gary Groves was born in Swindon and lives in Bath.", [BOXER])
+    right = reader.weigh("Olaf Reed was born in Swindon and lives in Bath.", [BOXER])
     assert right > wrong + 1
+
+
+@needs_weights
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("Google was acquired by YouTube [1].", "not carried"),  # none of its words is missing
+        ("YouTube was acquired by Google [1].", "carried"),
+        ("Hurley, Chen and Karim worked for YouTube and founded PayPal [1].", "not carried"),
+        ("Chen did not found YouTube with Hurley and Karim [1].", "not carried"),
+    ],
+)
+async def test_who_did_it_to_whom(said: str, verdict: str) -> None:
+    told = Passage(
+        "y",
+        "YouTube was founded by Chad Hurley, Steve Chen and Jawed Karim, who had worked for PayPal. In 2006 Google bought it.",
+    )
+    (read,), _ = await verdicts.reread(weighed(said, {1: told}), Evaluator, 1)
+    assert read.sentence.verdict == verdict
 
 
 @needs_weights

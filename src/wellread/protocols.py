@@ -168,8 +168,11 @@ class AnswerReader(Judge):
     async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
         raise NotImplementedError
 
-    async def carries(self, claim: str, passages: Sequence[Passage], share: float) -> Judgement | None:
-        """Whether passages carry a sentence of which they hold so large a share; None where it cannot tell."""
+    async def carries(
+        self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()
+    ) -> Judgement | None:
+        """Whether passages carry a sentence of which they hold so large a share, rather than one with its names `exchanged`; None
+        where it cannot tell."""
         return None
 
 

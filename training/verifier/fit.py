@@ -31,6 +31,8 @@ SETS = ("lfqa", "wice", "factcheck")
 RIDGE = 1e-2
 UNSURE = (0.02, 0.45)  # shares of the carried ones
 LEAST, MOST = -8.0, 8.0  # as the engine bounds a logit
+FLOOR = -3.0  # of a logit: below it no share of the words makes a claim carried
+MARGIN = 0.5  # by which a claim with two names exchanged must be said with more right: docs/log/citations.md
 DECIDED = 99.0  # the score of what the form or a veto decides
 
 
@@ -100,6 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             **{key: hashlib.sha256((options.model / name).read_bytes()).hexdigest() for key, name in files.items()},
             "weights": dict(zip(("carried", "share", "bias"), (round(float(one), 4) for one in fitted), strict=True)),
             "carried": options.least,
+            "floor": FLOOR,
+            "margin": MARGIN,
             "unsure": [round(float(one), 4) for one in np.quantile(true, UNSURE)],
         },
         indent=2,

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations, islice
 from typing import Literal, NamedTuple
 
 from wellread.text import lexicon
@@ -18,6 +19,7 @@ Kind = Literal["name", "year", "number", "ordinal", "day"]
 _YEAR = re.compile(r"#(?:1\d|20)\d\d")
 _ERAS = frozenset(["bc", "bce", "ce", "ad"])
 _MONTHS = frozenset(lexicon.MONTHS)
+_PAIRS = 3  # of names that are exchanged
 
 
 class Mention(NamedTuple):
@@ -71,6 +73,20 @@ def arranged(text: str) -> Line:
             stems[index] = stem(token.form)
         index += 1
     return Line(tokens, stems, mentions)
+
+
+def exchanges(sentence: str) -> list[str]:
+    """The sentence with two of its names in each other's place, for the first pairs of them: who did it to whom."""
+    line = arranged(sentence)
+    names = [one for one in line.mentions if one.kind == "name"]
+    found: list[str] = []
+    for one, other in islice(combinations(names, 2), _PAIRS):
+        spelled = (r"\W+".join(re.escape(token.raw) for token in line.tokens[name.start : name.end]) for name in (one, other))
+        first, second = (re.search(spelling, sentence) for spelling in spelled)
+        if first and second and first.end() <= second.start() and not one.is_same(other):
+            between = sentence[first.end() : second.start()]
+            found.append(f"{sentence[: first.start()]}{second[0]}{between}{first[0]}{sentence[second.end() :]}")
+    return found
 
 
 def _read_name(tokens: list[Token], index: int, stems: list[str], mentions: list[Mention]) -> int:
@@ -174,7 +190,8 @@ def _value(key: str) -> float | None:
 
 
 def _is_age(one: Mention, value: float, claim: Line) -> bool:
-    beside = (*claim.tokens[max(0, one.start - 1) : one.start], *claim.tokens[one.end : one.end + 1])
+    before = [token for token in claim.tokens[max(0, one.start - 2) : one.start] if token.form != "of"]  # "at the age of 36"
+    beside = (*before[-1:], *claim.tokens[one.end : one.end + 1])
     counts = one.end < len(claim.tokens) and claim.stems[one.end] and claim.tokens[one.end].form not in _AGED
     return one.kind == "number" and not counts and value in range(2, _OLDEST) and any(token.form in _AGED for token in beside)
 

@@ -70,7 +70,7 @@ class Signs:
     """A sentence that the rules decided by signs, none of them a veto: a closer reader may come to another verdict."""
 
     body: str
-    share: float  # of the sentence that its passages hold
+    share: float  # of the sentence that its passages hold; 0 where a "not" makes it another one
     citations: tuple[Citation, ...]
 
 
@@ -166,10 +166,11 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[V
     if claim.inferred:
         return "carried" if _concludes(claim, asked, windows, evidence) else "not carried", found, None
     reading = Reading(evidence, claim.body, asked, windows, held)
-    against = signs(reading, cited)
+    against = signs(reading)
     if not VETOES.isdisjoint(against):
         return "not carried", found, None
-    return "not carried" if against else "carried", found, Signs(claim.body, reading.share, found)
+    share = 0.0 if "negated" in against else reading.share
+    return "not carried" if against else "carried", found, Signs(claim.body, share, found)
 
 
 def _concludes(claim: _Claim, asked: Asked, windows: Mapping[int, Window], evidence: Evidence) -> bool:

@@ -19,7 +19,7 @@ from wellread.text.dates import dates_in
 from wellread.text.words import Token, Words, read
 
 # A year, date, number, unit or name that the passages do not have, or have otherwise: no reader overrules these, at any effort.
-VETOES = frozenset(("foreign name", "foreign number", "miscounted", "other measure", "misdated", "replaced", "unconnected"))
+VETOES = frozenset(("foreign name", "foreign number", "miscounted", "other measure", "misdated", "replaced"))
 _TOO_LITTLE = 0.35  # share of a sentence's weight that its passages must hold
 _LINES = 8  # sentences of the passages that are compared word by word
 _SIDE, _FRAME = 4, 6  # words that are looked at on either side, and that must be the same on both together
@@ -63,15 +63,15 @@ class Reading:
         return [arranged(self.evidence.sources[number].between(place, place)) for _, number, place in near]
 
 
-def signs(reading: Reading, cited: Sequence[int]) -> list[str]:
-    """What speaks against the sentence; the first two are for every reader to weigh, the others are vetoes."""
-    unknown = reading.evidence.unknown_numbers(reading.line, reading.asked.words, cited)
+def signs(reading: Reading) -> list[str]:
+    """What speaks against the sentence; those that are no vetoes are for every reader to weigh."""
+    evidence, words, cited = reading.evidence, reading.asked.words, reading.windows
+    unknown = evidence.unknown_numbers(reading.line, words, cited)
     counted = [one for one in unknown if is_small_count(one, reading.line)]
     found = {
         "holds too little": reading.share < _TOO_LITTLE,
         "negated": _negated(reading),
-        "foreign name": bool(reading.evidence.unknown_names(reading.asked.words, cited))
-        or reading.evidence.leads_astray(reading.body, cited),
+        "foreign name": bool(evidence.unknown_names(words, cited)) or evidence.leads_astray(reading.body, cited),
         "foreign number": len(unknown) > len(counted),
         "miscounted": any(_is_counted_otherwise(one, reading) for one in counted),
         "other measure": _other_measure(reading),

@@ -48,7 +48,6 @@ class Asked:
         self.words = words
         self.keys = list(weights)
         self.weights = weights
-        self.numbers = sum(1 << bit for bit, key in enumerate(self.keys) if key in words.counts)
         self._weights = list(weights.values())
         self._total = sum(self._weights)
         self._shares: dict[int, float] = {}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from wellread.citations.arrangement import exchanges
 from wellread.citations.check import Signs, Weighed, weighed
 from wellread.citations.evidence import Evidence
 from wellread.citations.missing import told
@@ -63,7 +64,8 @@ async def reread(judged: Sequence[Weighed], reader_of: Callable[[], AnswerReader
     if reader is None:
         return [Read(one.sentence) for one in judged], 0
     chosen = [(place, one.signs) for place, one in enumerate(judged) if one.signs is not None][:most]
-    said = await asyncio.gather(*(reader.carries(signs.body, cited(signs), signs.share) for _, signs in chosen))
+    read_closely = (reader.carries(one.body, cited(one), one.share, exchanges(one.body)) for _, one in chosen)
+    said = await asyncio.gather(*read_closely)
     read = [Read(one.sentence) for one in judged]
     for (place, signs), judgement in zip(chosen, said, strict=True):
         if judgement is None:  # it cannot tell

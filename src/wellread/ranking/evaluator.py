@@ -188,16 +188,14 @@ class Evaluator(Reranker, Grader, AnswerReader):
         answers = self._answers(question, passages, verdicts)
         return [best.short_answer(numbers[best.chain[best.verdict.passage].id]) for best in answers]
 
-    async def carries(self, claim: str, passages: Sequence[Passage], share: float) -> Judgement | None:
+    async def carries(
+        self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()
+    ) -> Judgement | None:
         """Whether passages carry a sentence; None where the verifier's weights are not installed."""
         if not verifier.available(self._folder):
             return None
-        return self._verifier.belief.judge(await self.weigh(claim, passages), share)
-
-    async def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
-        """What the verifier says of a sentence."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._verifier.pool, self._verifier.weigh, claim, passages)
+        asked = partial(self._verifier.carries, claim, passages, share, exchanged)
+        return await asyncio.get_running_loop().run_in_executor(self._verifier.pool, asked)
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None) -> Trail:
         """Search along paths that start in the first list; `candidates` finds what may follow a chain."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
@@ -43,7 +44,9 @@ _STEP = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise
 class Belief(NamedTuple):
     """How far a sentence is believed: by what the model says, a logit, and by how much of it the passages hold.
 
-    Fitted by training/verifier/fit.py. From `least` on it is carried; within `unsure` somebody who reads better is asked.
+    Fitted by training/verifier/fit.py. From `least` on it is carried, unless the model says less than `floor`: a sentence with
+    one word changed has all others in its passages. Nor is it where the same words with two names exchanged are said with more
+    right, by `margin`. Within `unsure` somebody who reads better is asked.
     """
 
     said: float
@@ -51,11 +54,13 @@ class Belief(NamedTuple):
     bias: float
     least: float
     unsure: tuple[float, float] = (0.0, 0.0)
+    floor: float = -math.inf
+    margin: float = math.inf
 
     def judge(self, said: float, share: float) -> Judgement:
         score = self.said * min(_MOST, max(-_MOST, said)) + self.share * share + self.bias
         low, high = self.unsure
-        return Judgement(score >= self.least, not low <= score < high)
+        return Judgement(score >= self.least and said >= self.floor, not low <= score < high)
 
 
 def available(folder: Path = SHIPPED) -> bool:
@@ -97,9 +102,18 @@ class Verifier:
         content = _fitted(self._folder)
         try:
             weights, (low, high) = content["weights"], content["unsure"]
-            return Belief(weights["carried"], weights["share"], weights["bias"], content["carried"], (low, high))
+            fitted = weights["carried"], weights["share"], weights["bias"], content["carried"], (low, high)
+            return Belief(*fitted, content["floor"], content["margin"])
         except (KeyError, TypeError, ValueError) as problem:
             raise DamagedFile(f"{self._folder / FITTED} holds no weights that fit this version") from problem
+
+    def carries(self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()) -> Judgement:
+        """Whether the passages carry the claim, and do so rather than the same with two names exchanged."""
+        said = self.weigh(claim, passages)
+        judgement = self.belief.judge(said, share)
+        if judgement.carried and any(self.weigh(other, passages) > said + self.belief.margin for other in exchanged):
+            return Judgement(carried=False, sure=False)
+        return judgement
 
     def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
         """How sure the passages carry the claim, as a logit."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from wellread.codec import Json, brief, decode
 from wellread.effort import Effort, Plan
@@ -17,7 +17,7 @@ from wellread.protocols import AnswerReader, Embedder, Grader, Model, PageReader
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict
-from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Page, Passage, Prompt, Query, ShortAnswer
+from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Judgement, Page, Passage, Prompt, Query, ShortAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -171,6 +171,12 @@ class PagesOnTape:
         return await self._tape.call(self._label, "read", {"url": url}, lambda: self._inner.read(url), Page)
 
 
+class _Verdict(NamedTuple):
+    """Of the verifier, where it is installed."""
+
+    judgement: Judgement | None
+
+
 class EvaluatorOnTape(Evaluator):
     """Searches along paths call back into the run, so the tape has to be under them and not around them."""
 
@@ -188,9 +194,14 @@ class EvaluatorOnTape(Evaluator):
         asked: Json = {"question": question, "chains": [_shown(chain) for chain in chains]}
         return await self._tape.call(self._label, "judge", asked, lambda: self._inner.judge(question, chains), list[Verdict])
 
-    async def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
+    async def carries(
+        self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()
+    ) -> Judgement | None:
+        async def judged() -> _Verdict:
+            return _Verdict(await self._inner.carries(claim, passages, share, exchanged))
+
         asked: Json = {"claim": claim, "passages": _shown(passages)}
-        return await self._tape.call(self._label, "weigh", asked, lambda: self._inner.weigh(claim, passages), float)
+        return (await self._tape.call(self._label, "carries", asked, judged, _Verdict)).judgement
 
 
 def judge(tape: Tape, label: str, facts: Json, inner: Any = None) -> Any:
