@@ -237,6 +237,14 @@ class Run:
             raise problem
         return cast("list[T]", done)
 
+    def part(self, made: Callable[[], T], without: str, level: Literal["info", "warning"] = "warning") -> T | None:
+        """A part of the kit; None where it cannot be had, and what is done `without` it is told."""
+        try:
+            return made()
+        except (WellreadError, ImportError) as problem:
+            self.emit(events.Notice(f"{without}: {problem}", level))
+            return None
+
     async def timed(self, job: Awaitable[T]) -> T:
         """Wait for a job no longer than the run may still take."""
         limit = self.timeout(self.budget.seconds_left(), "seconds")

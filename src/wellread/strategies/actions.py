@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.errors import CalculationError, WellreadError
-from wellread.events import Notice
+from wellread.errors import CalculationError
 from wellread.protocols import Model, Source
 from wellread.run import Run
 from wellread.sources.hits import plain
@@ -216,13 +215,7 @@ def _configured(sources: Sequence[Source], *kinds: str) -> Source | None:
 
 def _named(run: Run, spec: str | None) -> Source | None:
     """A source that only this recipe asks for. One that cannot be had is an action less."""
-    if spec is None:
-        return None
-    try:
-        return run.kit.source(spec)
-    except (WellreadError, ImportError) as problem:
-        run.emit(Notice(f"no {spec} action: {problem}", "info"))
-        return None
+    return run.part(lambda: run.kit.source(spec), f"no {spec} action", "info") if spec else None
 
 
 def _action_name(name: str, actions: Actions) -> str:

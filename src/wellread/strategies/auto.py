@@ -23,9 +23,7 @@ from wellread.errors import BudgetExhausted, ModelError
 from wellread.events import AnswerDelta, Decided, Event
 from wellread.parameters import Share, param
 from wellread.prompts.render import render
-from wellread.protocols import trained
 from wellread.questions.mentions import names
-from wellread.ranking.evaluator import Evaluator
 from wellread.run import Run
 from wellread.strategies import calls, context, lookup, relevance, trail
 from wellread.strategies.attribution import attributed
@@ -62,9 +60,8 @@ class Auto(Recipe[AutoParams]):
         with run.until_spent():
             question = await stand_alone(run, self.params)
             quote = Quote(QuoteParams(min_confidence=self.params.sure))
-            tracker = trained(run.kit.answer_reader(), run.language)
-            if isinstance(tracker, Evaluator) and tracker.plan.singles:
-                reached = await quote.reach(run, tracker, question)
+            if follower := trail.follower(run):
+                reached = await quote.reach(run, follower[0], question)
                 found = [
                     passage for one in reached.way for passage in chained(one.trail, self.params.passages, self.params.least)
                 ]

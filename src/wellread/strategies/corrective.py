@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Annotated, ClassVar, Literal
 
-from wellread.errors import BudgetExhausted, ModelError, WellreadError
+from wellread.errors import BudgetExhausted, ModelError
 from wellread.events import Decided, Graded, Notice, Rewritten
 from wellread.parameters import Count, CountOrZero, Range, param
 from wellread.prompts.render import render
@@ -193,13 +193,7 @@ class Corrective(Recipe[CorrectiveParams]):
         )
 
     def _fallback(self, run: Run) -> Source | None:
-        if run.fallback is not None:
-            return run.fallback
-        try:
-            return run.kit.source("wikipedia")
-        except (WellreadError, ImportError) as problem:
-            run.emit(Notice(f"nowhere else to look: {problem}"))
-            return None
+        return run.part(lambda: run.kit.source("wikipedia"), "nowhere else to look") if run.fallback is None else run.fallback
 
     async def _refine(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> None:
         passages = state.left

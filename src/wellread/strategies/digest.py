@@ -26,11 +26,10 @@ from typing import Annotated, ClassVar
 
 from wellread.citations.check import markers
 from wellread.effort import ALLOWED
-from wellread.events import Decided, Ranked, Thought
+from wellread.events import Decided, Thought
 from wellread.parameters import Count, CountOrZero, Length, Range, param
 from wellread.prompts.render import render
 from wellread.protocols import Source, trained
-from wellread.ranking.evaluator import Evaluator
 from wellread.run import Run
 from wellread.strategies import calls, context, lookup, relevance, trail
 from wellread.strategies.attribution import attributed
@@ -211,7 +210,7 @@ async def from_internet(run: Run, question: str, hits: Sequence[Hit], documents:
 
 async def _page(run: Run, question: str, hit: Hit, texts: Sequence[str], keep: int) -> Document:
     passages = [replace(hit.passage(), id=part_id(hit.id, place), text=text) for place, text in enumerate(texts) if text.strip()]
-    best = await _best(run, question, passages, keep, most=len(passages))
+    best = await relevance.ranked(run, question, passages, keep, most=len(passages))
     kept = [passages[index] for index in sorted(best)]
     likelihood = await _likelihood(run, question, [passages[index] for index in best[:1]])
     described = lookup.description(hit) if hit.snippet else ""
@@ -232,15 +231,13 @@ async def _likelihood(run: Run, question: str, passages: Sequence[Passage]) -> f
 async def from_library(run: Run, question: str, source: Source, hits: Sequence[Hit], keep: int) -> list[Document]:
     """The best passages, grouped by the document they are from; documents by their best passage."""
     passages = [hit.passage() for hit in lookup.unique(hits)]
-    tracker = trained(run.kit.answer_reader(), run.language)
-    if isinstance(tracker, Evaluator) and tracker.plan.singles and run.pairs_left >= tracker.plan.pairs:
-        followed = await trail.follow(
-            run, tracker, question, passages, replace(tracker.plan, singles=len(passages), reads=0), source
-        )
+    if follower := trail.follower(run):
+        tracker, plan = follower
+        followed = await trail.follow(run, tracker, question, passages, replace(plan, singles=len(passages), reads=0), source)
         run.emit(trail.ranking(followed, keep))
         scored = [(passage, math.exp(min(0.0, score / 2))) for passage, score in followed.passages[:keep]]
     else:
-        scored = [(passages[index], None) for index in await _best(run, question, passages, keep, ordered=True)]
+        scored = [(passages[index], None) for index in await relevance.ranked(run, question, passages, keep, ordered=True)]
     grouped: dict[str, list[tuple[Passage, float | None]]] = {}
     for passage, likelihood in scored:
         grouped.setdefault(passage.document or passage.id, []).append((passage, likelihood))
@@ -291,7 +288,7 @@ async def _extended(run: Run, question: str, library: Source, document: Document
     known = {passage.id for passage in document.passages}
     everything = await run.aside(_around, await library.passages(document.passages[0].document or ""), document)
     others = [passage for passage in everything if passage.id not in known]
-    chosen = [others[index] for index in await _best(run, question, others, keep)]
+    chosen = [others[index] for index in await relevance.ranked(run, question, others, keep)]
     order = {passage.id: place for place, passage in enumerate(everything)}
     together = sorted([*document.passages, *chosen], key=lambda passage: order.get(passage.id, -1))
     return replace(document, passages=tuple(together))
@@ -302,19 +299,6 @@ def _around(passages: Sequence[Hit], document: Document) -> list[Passage]:
     at = number_in_document(document.passages[0]) or 0
     first = max(0, min(at - _NEAREST // 2, len(passages) - _NEAREST))
     return [hit.passage() for hit in passages[first : first + _NEAREST]]
-
-
-async def _best(
-    run: Run, question: str, passages: list[Passage], keep: int, *, ordered: bool = False, most: int | None = None
-) -> list[int]:
-    """The places of the best passages, best first, reported."""
-    found = await relevance.rerank(run, question, passages, ordered=ordered, most=most)
-    places = relevance.best(found.scores, keep)
-    if passages:
-        ids = tuple(passages[index].id for index in places)
-        scores = tuple(round(found.scores[index], 4) for index in places)
-        run.emit(Ranked(found.by, ids, scores, len(passages) - len(places), found.pairs))
-    return places
 
 
 def _nodes(text: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from wellread.errors import BadOutput, BudgetExhausted, WellreadError
+from wellread.errors import BadOutput
 from wellread.events import Notice
 from wellread.models.structured import Form, choice, numbers
 from wellread.prompts.render import render
@@ -92,17 +92,11 @@ class CountedGrader:
 def grader(run: Run, kind: Literal["evaluator", "llm"], model: Model, temperature: float) -> ModelGrader | CountedGrader:
     """The grader that was asked for; the language model where the evaluator is not there."""
     if kind == "evaluator" and run.pairs_left:
-        try:
-            found = trained(run.kit.grader(), run.language)
-            if found is None and run.kit.grader() is not None:
-                run.emit(
-                    Notice("grading with the language model: the evaluator was not trained for the question's language", "info")
-                )
-        except BudgetExhausted:
-            raise
-        except (WellreadError, ImportError) as problem:
-            run.emit(Notice(f"grading with the language model, because the evaluator is not there: {problem}"))
-            found = None
+        there = run.part(run.kit.grader, "grading with the language model, because the evaluator is not there")
+        found = trained(there, run.language)
+        if there is not None and found is None:
+            why = "the evaluator was not trained for the question's language"
+            run.emit(Notice(f"grading with the language model: {why}", "info"))
         if found is not None:
             return CountedGrader(run, found)
     return ModelGrader(run, model, temperature)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from wellread.citations.check import markers
-from wellread.events import Decided, Notice, Ranked, Thought
+from wellread.events import Decided, Notice, Thought
 from wellread.parameters import Count, CountOrZero, Length, param
 from wellread.prompts.render import render
 from wellread.protocols import Model
@@ -238,7 +238,10 @@ class Research(Agent):
         run, results, reread = self.run, self.params.results_per_search, self.params.rerank == "evaluator"
         found = await run.search(query, limit=max(results + _SPARE, _READ if reread else 0) + lookup.beyond_shown(run))
         if reread and found:
-            found = await _reread(run, query, found)
+            found = [
+                found[place]
+                for place in await relevance.ranked(run, query, [hit.passage() for hit in found], len(found), ordered=True)
+            ]
         new = [hit for hit in found if lookup.shown_as(run, hit) is None]
         self.hits.extend(new[:results])
         return by_place(await lookup.passages(run, new, results)) or [hit.passage() for hit in found[:results]]
@@ -311,15 +314,6 @@ def _query_of(call: ToolCall) -> str | None:
     """What a call asks for; None when it asks for another tool or for nothing."""
     value = call.arguments.get("query", "") if call.name == "search" else ""
     return " ".join(value.split()) or None if isinstance(value, str) else None
-
-
-async def _reread(run: Run, query: str, found: Sequence[Hit]) -> tuple[Hit, ...]:
-    """The results in the order the evaluator gives them."""
-    ranking = await relevance.rerank(run, query, [hit.passage() for hit in found], ordered=True)
-    places = relevance.best(ranking.scores, len(found))
-    scores = tuple(round(ranking.scores[place], 4) for place in places)
-    run.emit(Ranked(ranking.by, tuple(found[place].id for place in places), scores, 0, ranking.pairs))
-    return tuple(found[place] for place in places)
 
 
 async def _nothing_new() -> None:

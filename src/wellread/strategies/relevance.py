@@ -10,8 +10,8 @@ from math import log
 
 from wellread.effort import ALLOWED
 from wellread.errors import BudgetExhausted, WellreadError
-from wellread.events import Notice
-from wellread.protocols import Reranker, trained
+from wellread.events import Notice, Ranked
+from wellread.protocols import trained
 from wellread.run import Run
 from wellread.sources.memory import tokens
 from wellread.types import Passage
@@ -63,6 +63,19 @@ async def by_meaning(run: Run, question: str, texts: Sequence[str], *, kind: str
     return "meaning", [float(score) for score in given @ asked[0]]
 
 
+async def ranked(
+    run: Run, question: str, passages: Sequence[Passage], keep: int, *, ordered: bool = False, most: int | None = None
+) -> list[int]:
+    """The places of the best passages, best first, reported: see `rerank`."""
+    found = await rerank(run, question, passages, ordered=ordered, most=most)
+    places = best(found.scores, keep)
+    if passages:
+        ids = tuple(passages[index].id for index in places)
+        scores = tuple(round(found.scores[index], 4) for index in places)
+        run.emit(Ranked(found.by, ids, scores, len(passages) - len(places), found.pairs))
+    return places
+
+
 async def rerank(
     run: Run, question: str, passages: Sequence[Passage], *, ordered: bool = False, most: int | None = None
 ) -> Ranking:
@@ -105,20 +118,13 @@ async def _likeliest(run: Run, question: str, texts: Sequence[str], most: int) -
 
 
 async def _read(run: Run, question: str, passages: Sequence[Passage], texts: Sequence[str]) -> Ranking:
-    reranker = _reranker(run) if passages else None
+    without = "ranking by meaning, because the re-ranker is not there"
+    reranker = trained(run.part(run.kit.reranker, without), run.language) if passages else None
     if reranker is None:
         return Ranking(*await by_meaning(run, question, texts))
     run.budget.pairs(len(passages))  # before reading: what runs at the same time must not spend the same pairs
     scores = await run.timed(reranker.rerank(question, passages))
     return Ranking("evaluator", [float(score) for score in scores], len(passages))
-
-
-def _reranker(run: Run) -> Reranker | None:
-    try:
-        return trained(run.kit.reranker(), run.language)
-    except (WellreadError, ImportError) as problem:
-        run.emit(Notice(f"ranking by meaning, because the re-ranker is not there: {problem}"))
-        return None
 
 
 def best(scores: Sequence[float], count: int) -> list[int]:

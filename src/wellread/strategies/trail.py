@@ -264,13 +264,21 @@ def lean(plan: Plan) -> Plan:
     return replace(shared(plan), reads=0)
 
 
+def follower(run: Run, *, lighter: bool = False) -> tuple[Evaluator, Plan] | None:
+    """The evaluator and its plan, where it may read that much and was trained for the question's language."""
+    tracker = trained(run.kit.answer_reader(), run.language)
+    if not isinstance(tracker, Evaluator):
+        return None
+    plan = lean(tracker.plan) if lighter else tracker.plan
+    return (tracker, plan) if plan.singles and run.pairs_left >= plan.pairs else None
+
+
 async def search(run: Run, question: str, count: int, *, lighter: bool = False) -> Trail:
     """A search in two steps; a plain one where the evaluator is not there or may not read that much."""
-    tracker = trained(run.kit.answer_reader(), run.language)
-    plan = (lean(tracker.plan) if lighter else tracker.plan) if isinstance(tracker, Evaluator) else Plan(singles=0)
-    if not isinstance(tracker, Evaluator) or not plan.singles or run.pairs_left < plan.pairs:
+    if (able := follower(run, lighter=lighter)) is None:
         found = readable(await run.search(question, limit=count))
         return Trail(tuple((passage, -float(rank)) for rank, passage in enumerate(found)), (), 0)
+    tracker, plan = able
     first = readable(await run.search(question, limit=max(count, plan.singles), read=False))
     if not first:
         return Trail((), (), 0)
