@@ -124,6 +124,19 @@ async def test_every_budget_ends_in_a_cited_answer_within_it(recipe: Any, limits
         assert any(supported(answer))
 
 
+@pytest.mark.parametrize("recipe", [Guided, Auto])
+async def test_a_small_window_never_overflows(recipe: Any) -> None:
+    """Nor does the call that mends what is not carried."""
+    shelf = Shelf([entry(f"Oppenheimer {n}", f"{FACT} This is page {n}. " + f"It tells of number {n}. " * 60) for n in range(9)])
+    model = {"capabilities": Capabilities(1600)}
+    bench = Bench(lambda _: f"{FACT} [1] Nobody watched it on the Moon. [1]", source=shelf, model_options=model)
+    await ask(bench, recipe)
+    assert len(bench.scripted.prompts) == (2 if recipe is Auto else 1)
+    for prompt in bench.scripted.prompts:
+        said = sum(bench.scripted.count_tokens(message.text) for message in prompt.messages)
+        assert said + (prompt.max_tokens or 0) <= 1600
+
+
 @pytest.mark.parametrize("recipe", RECIPES)
 async def test_a_limit_on_cost_that_cannot_be_kept_says_so_once(recipe: Any) -> None:
     bench = world(recipe=recipe, limits=Limits(cost=0.01), model_options={"cost": None})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wellread.cli import completion, options
+from wellread.cli.feeds import ticking
 from wellread.cli.terminal import note, say, say_json
 from wellread.core.private_files import cache_folder
 from wellread.errors import UsageError
@@ -97,13 +98,15 @@ async def _measure(
 
     data = load(path, limit)
     if not settings.sources:
-        settings = replace(settings, sources=(await index_of(data, index, settings, _progress),))
+        with ticking() as ticker:
+            settings = replace(settings, sources=(await index_of(data, index, settings, ticker),))
     kit = Parts(settings)
     opinion = ModelJudge(kit.model(judge)) if judge else None
     tables: list[dict[str, Any]] = []
     results: list[list[Result]] = []
     for cell in _grid(strategies or [Engine(settings, kit=kit).strategy()], params):
-        results.append(await run_cell(data, cell, settings, plan, _told, opinion))
+        with ticking() as ticker:
+            results.append(await run_cell(data, cell, settings, plan, ticker, opinion))
         head = {"data": data.name, "strategy": cell.strategy, "params": dict(cell.params), "effort": settings.effort}
         asked = {"model": public(kit.model_spec() or "") or None, "judge": public(judge or "") or None}
         tables.append({**head, **asked, **summary(results[-1])})
@@ -178,13 +181,3 @@ def _parts(columns: list[tuple[str, str]], first: int) -> list[list[tuple[str, s
 
 def _width(title: str) -> int:
     return max(6, len(title))
-
-
-def _told(name: str, done: int, total: int) -> None:
-    if sys.stderr.isatty():
-        typer.echo(f"\r{name}: {done} of {total}\x1b[K", err=True, nl=done == total)
-
-
-def _progress(step: str, done: int, total: int | None) -> None:
-    if sys.stderr.isatty():
-        typer.echo(f"\rindexing, {step}: {done}\x1b[K", err=True, nl=False)

@@ -35,7 +35,12 @@ _WIDE = 79
 
 @contextmanager
 def ticking(
-    silent: bool, unreadable: Sequence[str] | None = None, *, go_on: str = "", verbose: bool = False, report: Path | None = None
+    silent: bool = False,
+    unreadable: Sequence[str] | None = None,
+    *,
+    go_on: str = "",
+    verbose: bool = False,
+    report: Path | None = None,
 ) -> Generator[Ticker, None, None]:
     """Progress while something long is done; then what could not be read, also where the work came to nothing.
 

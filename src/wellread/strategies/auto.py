@@ -146,18 +146,17 @@ class Auto(Recipe[AutoParams]):
         """One call that puts what the passages say in the place of sentences that they do not carry; else the marks stay."""
         loose = sum(not sentence.supported for sentence in answer.sentences)
         run.emit(Decided("mend", f"{loose} of {len(answer.sentences)} sentences are not carried"))
-        blocks = context.material(run, answer.passages.values())
-        held = context.fence(run, told.held)
-        text = render("mend", foreign=context.foreign(run), passages="\n\n".join(blocks), sentences=held, question=run.question)
         model, temperature = self.params.answerer(run), self.params.temperature
+        frame = {"foreign": context.foreign(run), "sentences": context.fence(run, told.held), "question": run.question}
+        blocks = context.material(run, answer.passages.values())
+        text = context.filled(run, model, _REPLY, "mend", "passages", blocks, **frame)
         try:
             reply = await calls.words(run, text, role="mend", model=model, temperature=temperature, max_tokens=_REPLY)
         except (ModelError, BudgetExhausted) as problem:
             run.emit(Decided("leave the marks", str(problem)))
             reply = ""
         if reply:
-            nothing = reply.strip(" .*\n").upper() == "NOTHING"
-            said = told.shown + ("" if nothing else attributed(reply, run.passages))
+            said = told.shown + ("" if calls.is_nothing(reply) else attributed(reply, run.passages))
             better = await run.answer(
                 said.rstrip(), missing=answer.missing, proof=lambda sentences: proofread(run, sentences, model)
             )

@@ -20,6 +20,11 @@ async def words(run: Run, text: str, *, role: str, model: Model, temperature: fl
     return "" if completion.finish == "refusal" else completion.text.strip()
 
 
+def is_nothing(reply: str) -> bool:
+    """Whether a model says, as the prompts ask it to, that there is nothing to say."""
+    return reply.strip(" .*\n").upper() == "NOTHING"
+
+
 async def data(run: Run, text: str, form: Form[T], *, role: str, model: Model, temperature: float, max_tokens: int) -> T:
     """What the reply holds in that form, after one repair if need be; raises `BadOutput`."""
     prompt = Prompt((Message("user", text),), max_tokens=context.reserve(model, max_tokens), temperature=temperature)

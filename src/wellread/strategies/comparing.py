@@ -64,23 +64,18 @@ async def compare(
 
 async def _read(run: Run, tracker: Evaluator | None, asked: Comparison, side: str, search: Search) -> Side | None:
     question = asked.question(side)
-    if tracker is None:
-        found = await search(question, 0)
-        sentences = likely_sentences.candidates(found)
-        ranked = await likely_sentences.rank(run, likely_sentences.asked(question, found), sentences) if sentences else []
-        told, sure = [(one.candidate, one.candidate.text) for one in ranked[:1]], ranked[0].confidence if ranked else 0.0
-    else:
-        plan = trail.shared(tracker.plan)
-        found = await search(question, plan.singles)
-        if not found:
-            return None
+    plan = trail.shared(tracker.plan) if tracker else None
+    found = await search(question, plan.singles if plan else 0)
+    if not found:
+        return None
+    if tracker and plan:
         one = await trail.reach(run, tracker, question, found, plan, slack=trail.PART)
-        told, sure = [(sentence, one.text or sentence.text) for sentence in one.sentences[:1]], one.confidence
-    for sentence, words in told:
-        value = asked.value(side, words)
-        if value is not None and _is_about(side, sentence):
-            return Side(value, sentence, sure)
-    return None
+        sentence, words, sure = one.sentences[0], one.text or one.sentences[0].text, one.confidence
+    else:
+        best = (await likely_sentences.rank(run, likely_sentences.asked(question, found), likely_sentences.candidates(found)))[0]
+        sentence, words, sure = best.candidate, best.candidate.text, best.confidence
+    value = asked.value(side, words)
+    return Side(value, sentence, sure) if value is not None and _is_about(side, sentence) else None
 
 
 def _is_about(side: str, sentence: Candidate) -> bool:

@@ -172,7 +172,7 @@ class Digest(Recipe[DigestParams]):
 
     def _usable(self, run: Run, text: str, blocks: list[str]) -> str:
         """A summary that can be cited; the passages themselves where the model gave none."""
-        if text.strip(" .*\n").upper() == "NOTHING":
+        if calls.is_nothing(text):
             return ""
         if text and not markers(text):
             text = attributed(text, run.passages)

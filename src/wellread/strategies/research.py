@@ -281,7 +281,7 @@ class Research(Recipe[ResearchParams]):
         model, tokens = self.params.answerer(run), 60 + _PER_WORD * len(said.split())
         text = context.filled(run, model, tokens, "mend", "passages", context.material(run, part.passages), **frame)
         reply = await calls.words(run, text, role="mend", model=model, temperature=self.params.temperature, max_tokens=tokens)
-        if not reply or reply.strip(" .*\n").upper() == "NOTHING":
+        if not reply or calls.is_nothing(reply):
             return answer
         put, at = "", 0
         for place, one in enumerate(loose):
