@@ -61,7 +61,7 @@ def test_a_report_has_contents_what_was_not_found_and_files(folder: Path, need: 
             (f"part-{run}-{place}", title) for place, title in enumerate(["Introduction", "Moons", "Titan"], 1)
         ]
         assert f'<h2 id="part-{run}-3">Titan</h2>' in page
-        assert "What could not be found</h2>" in page
+        assert "What could not be found</h2><ul><li><p>a part of the question</p>" in page, "it names what nobody has said"
         saved = client.get(f"/r/{run}/report.html")
         assert saved.headers["content-disposition"] == 'attachment; filename="what-is-known-of-saturn.html"'
         assert '<h2 id="part-3">Titan</h2>' in saved.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from dataclasses import dataclass
 
@@ -25,9 +24,6 @@ from pydantic_ai.exceptions import (
 from wellread.errors import BrokenStream, ContextTooLong, ModelBusy, ModelError, UnknownModel, WrongKey
 from wellread.net.payload import Payload, complaint, told
 from wellread.net.transport import TooMuch
-
-# Retries show in a run's events and errors; without a handler of its own stamina's notes would land on stderr.
-logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 PATIENCE = 30.0  # seconds; a provider that asks for a longer pause is reported, not waited for
 _TOO_LONG = re.compile(

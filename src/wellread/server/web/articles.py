@@ -10,8 +10,8 @@ from wellread import events
 from wellread.answer_json import AnswerJson, CitationJson, NearJson
 from wellread.citations.references import brief
 from wellread.events import AnswerDelta, Event, counted
-from wellread.present.html import answer_html, draft_html
-from wellread.present.markdown import markdown
+from wellread.present.html import answer_html, draft_html, markdown_html
+from wellread.present.markdown import markdown, plain
 from wellread.present.sections import UNDERSTOOD, Cited, Doubt, Sections, sections
 from wellread.server.history import Record, decoded, passages_of
 from wellread.server.menu import Menu
@@ -151,7 +151,7 @@ def _contents(record: Record, parts: Sections) -> Safe | None:
 
 
 def _not_found(parts: Sections) -> Safe | None:
-    rows = [el("li", row) for row in parts.answer.missing] if parts.contents else []
+    rows = [el("li", Safe(markdown_html(plain(row)))) for row in parts.answer.missing] if parts.contents else []
     return join(el("h2", parts.headings.missing), el("ul", *rows)) if rows else None
 
 
