@@ -69,6 +69,7 @@ def test_the_same_command_goes_on_after_a_stop(desk: Any, tmp_path: Path) -> Non
     report = tmp_path / "report.md"
     first = desk(model(stopped), "-o", str(report))
     assert "1 section is not written" in first.stderr
+    assert "Note: the section “Air” is quoted and not written" in first.stderr
     with (tmp_path / "report.md.part").open("a") as kept:
         kept.write('{"event": "sear')  # as a crash may leave it
     done = desk(model(stopped), "-o", str(report))

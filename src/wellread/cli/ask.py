@@ -107,7 +107,11 @@ def _answered(text: str, how: _How, as_json: bool, as_events: bool, steps: bool 
     if how.chosen.settings.cache:
         opening.keep(opening.cited(answer), answer.text)
     if made:
+        from wellread.present.sections import sections
+
         note(f"{how.output}: {answer.checked}" if answer.text else f"nothing was written: {answer.reason}")
+        for one in sections(AnswerJson.of(answer)).notes:
+            note(f"Note: {one}")
     if how.part and (left := unwritten(how.kept())):
         note(f"{events.counted(left, 'section is', 'sections are')} not written; the same command goes on with {how.part}")
     elif how.part:
