@@ -19,6 +19,7 @@ from wellread.engine import Engine
 from wellread.errors import BrokenStream, UsageError, WrongKey
 from wellread.models.scripted import ScriptedModel
 from wellread.parameters import describe, fill
+from wellread.prompts.render import render
 from wellread.settings import Settings
 from wellread.strategies.auto import Auto
 from wellread.strategies.corrective import Corrective
@@ -51,8 +52,7 @@ PLAN = [f"Part {n} | {QUESTION}" for n in range(2)]
 
 def say(prompt: Prompt) -> str:
     """A model that does what each recipe asks of it."""
-    text = "\n".join(message.text for message in prompt.messages)
-    last = prompt.messages[-1].text
+    text, last = shown(prompt), prompt.messages[-1].text
     if "You are a researcher" in text:
         return f"<information>{FACT} [1]</information>" if "<item index" in text else "<search_query>Oppenheimer</search_query>"
     if "queries for a search service" in text:
@@ -66,6 +66,10 @@ def say(prompt: Prompt) -> str:
     if "numbered strips" in text:
         return '{"keep": [1]}'
     return f"{FACT} [1]"
+
+
+def shown(prompt: Prompt) -> str:
+    return "\n".join(message.text for message in prompt.messages)
 
 
 def world(*, recipe: Any, limits: Limits | None = None, **options: Any) -> Bench:
@@ -122,6 +126,42 @@ async def test_every_budget_ends_in_a_cited_answer_within_it(recipe: Any, limits
     if limits not in (Limits(searches=0), Limits(seconds=0.0)):
         assert answer.citations
         assert any(supported(answer))
+
+
+ROLES: dict[Any, dict[str, str]] = {
+    Iterative: {"search": "rewrite", "answer": "answer"},
+    Fanout: {"queries": "rewrite", "hypothesis": "rewrite", "answer": "answer"},
+    React: {"turn": "run", "answer": "answer"},
+    Corrective: {"grade": "grader", "rewrite": "rewrite", "answer": "answer"},
+    Digest: {"summary": "grader", "answer": "answer"},
+    Guided: {"answer": "answer"},
+    Auto: {"answer": "answer"},
+    Research: {"outline": "rewrite", "answer": "answer", "frame": "answer"},
+}
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_each_role_has_its_model_and_all_have_the_temperature(recipe: Any) -> None:
+    models = {f"{role}_model": ScriptedModel(say, name=role) for role in ("rewrite", "answer", "grader")}
+    known = {parameter.name for parameter in describe(recipe.Params)}
+    roles: dict[str, object] = {name: name for name in models if name in known}
+    bench = world(recipe=recipe, models=models, fallback=Shelf(HITS, name="web"), model_options={"name": "run"})
+    more = {"when": "any"} if recipe is Corrective else {}
+    if recipe is Corrective:
+        models["grader_model"].script = lambda prompt: '{"relevant": "no"}' if "page 1" in shown(prompt) else say(prompt)
+    await ask(bench, recipe, temperature=0.25, **roles, **more)
+    called = {(event.role, event.model) for event in bench.of(events.ModelCalled)}
+    assert called == set(ROLES[recipe].items())
+    assert {prompt.temperature for model in (bench.scripted, *models.values()) for prompt in model.prompts} == {0.25}
+
+
+@pytest.mark.parametrize("recipe", [recipe for recipe in RECIPES if "detail" in recipe.Params.__dataclass_fields__])
+async def test_how_much_an_answer_says_and_how_long_it_may_be_reach_its_prompt(recipe: Any) -> None:
+    bench = world(recipe=recipe, models={"writer": ScriptedModel(say)})
+    await ask(bench, recipe, detail="full", answer_tokens=77, answer_model="writer")
+    (prompt,) = bench.models["writer"].prompts
+    assert render("detail-full").strip() in shown(prompt)
+    assert prompt.max_tokens == 77
 
 
 @pytest.mark.parametrize("recipe", [Guided, Auto])
