@@ -7,6 +7,7 @@ sentence-transformers (`modules.json`, `1_Pooling/config.json`, prompts), and pl
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
@@ -125,15 +126,30 @@ def onnx_file(folder: Path, file: str | None = None) -> Path:
     raise EmbedderError(f"{folder} has several ONNX files, choose one with ?file=…: {names}")
 
 
-def read_json(path: Path) -> Mapping[str, Any]:
-    """The object in a JSON file; an empty one where there is no file."""
+def read_json(path: Path, *, needed: bool = False) -> Mapping[str, Any]:
+    """The object in a JSON file; an empty one where there is no file that is `needed`."""
     try:
         data = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
     except (OSError, ValueError) as problem:
+        if isinstance(problem, FileNotFoundError) and not needed:
+            return {}
         raise DamagedFile(f"{path} cannot be read ({problem})") from problem
     return cast("Mapping[str, Any]", data) if isinstance(data, dict) else {}
+
+
+REINSTALL = "install wellread again: pip install --force-reinstall wellread"
+
+
+def verify_files(folder: Path, sums: Mapping[str, str]) -> None:
+    """Compare files that come with wellread with their checksums; raises `DamagedFile`."""
+    for name, expected in sums.items():
+        try:
+            with (folder / name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as problem:
+            raise DamagedFile(f"{folder / name} cannot be read ({problem.strerror}); {REINSTALL}") from problem
+        if found != expected:
+            raise DamagedFile(f"{folder / name} is damaged (its checksum differs); {REINSTALL}")
 
 
 def _own(model: Path, tokenizer: Path, config: Mapping[str, Any]) -> Layout:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,7 +15,7 @@ from urllib.parse import quote
 from wellread.core.private_files import at_home
 from wellread.embedding.arithmetic import Arithmetic, Choice, can_run, settled
 from wellread.embedding.batches import by_length
-from wellread.embedding.layout import Kind, Layout, Pooling, fetch, is_id, read_json, read_layout
+from wellread.embedding.layout import REINSTALL, Kind, Layout, Pooling, fetch, is_id, read_json, read_layout, verify_files
 from wellread.errors import DamagedFile, EmbedderError, UsageError
 from wellread.parameters import Range, fill, param
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 DEFAULT = "all-minilm-l6-v2"
 SHIPPED = Path(__file__).parent / "weights" / DEFAULT
-_REINSTALL = "install wellread again: pip install --force-reinstall wellread"
 _AUTO = "auto"
 _CANNOT = "this machine cannot compute so (bf16 needs the extra fast): go on where it was built, or build anew"
 _MANY = 256  # passages at once that are worth opening a faster form for
@@ -81,15 +79,8 @@ def verify(folder: Path = SHIPPED) -> None:
     """Compare the files of wellread's own model folder with their checksums; raises `DamagedFile`."""
     sums: dict[str, str] = read_json(folder / "config.json").get("sha256") or {}
     if not sums:
-        raise DamagedFile(f"{folder / 'config.json'} is missing or lists no checksums; {_REINSTALL}")
-    for name, expected in sums.items():
-        try:
-            with (folder / name).open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as problem:
-            raise DamagedFile(f"{folder / name} cannot be read ({problem.strerror}); {_REINSTALL}") from problem
-        if found != expected:
-            raise DamagedFile(f"{folder / name} is damaged (its checksum differs); {_REINSTALL}")
+        raise DamagedFile(f"{folder / 'config.json'} is missing or lists no checksums; {REINSTALL}")
+    verify_files(folder, sums)
 
 
 class OnnxEmbedder:
@@ -182,7 +173,7 @@ class OnnxEmbedder:
             except EmbedderError as problem:
                 if folder != SHIPPED:
                     raise
-                raise DamagedFile(f"{problem}; {_REINSTALL}") from problem
+                raise DamagedFile(f"{problem}; {REINSTALL}") from problem
             self._layout = _with_options(layout, self._options)
         return self._layout
 

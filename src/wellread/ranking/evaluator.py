@@ -8,19 +8,18 @@ effort (see `wellread.effort`).
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from wellread.core.private_files import at_home
 from wellread.effort import ALLOWED, Effort, Plan
 from wellread.embedding.arithmetic import Choice, settled
+from wellread.embedding.layout import read_json, verify_files
 from wellread.errors import DamagedFile, UsageError
 from wellread.protocols import AnswerReader, Grader, Parts, Reranker
 from wellread.questions.kinds import fits
@@ -81,31 +80,18 @@ def available(folder: Path = SHIPPED) -> bool:
 
 def verify(folder: Path = SHIPPED) -> None:
     """Raise unless the weights are those of the model card."""
-    known = _calibration(folder).get("sha256")
-    try:
-        found = hashlib.sha256((folder / MODEL).read_bytes()).hexdigest()
-    except OSError as problem:
-        raise DamagedFile(f"{folder / MODEL}: {problem.strerror}") from problem
-    if found != known:
-        raise DamagedFile(f"{folder / MODEL} is not the file it should be (sha256 {found[:12]}…)")
+    verify_files(folder, {MODEL: str(_calibration(folder).get("sha256"))})
 
 
-def _calibration(folder: Path) -> Mapping[str, object]:
-    path = folder / "calibration.json"
-    try:
-        found: object = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise DamagedFile(f"{path} cannot be read: {problem}") from problem
-    if not isinstance(found, dict):
-        raise DamagedFile(f"{path} holds no calibration")
-    return cast("Mapping[str, object]", found)
+def _calibration(folder: Path) -> Mapping[str, Any]:
+    return read_json(folder / "calibration.json", needed=True)
 
 
 def _fitted(folder: Path, part: str, kind: Callable[..., T]) -> T:
     """One part of the calibration."""
     try:
-        return kind(**cast("Mapping[str, float]", _calibration(folder).get(part)))
-    except TypeError as problem:  # missing, or with other names than it should have
+        return kind(**_calibration(folder)[part])
+    except (KeyError, TypeError) as problem:  # missing, or with other names than it should have
         raise DamagedFile(f"{folder / 'calibration.json'} has no {part} that fit this version") from problem
 
 
@@ -133,7 +119,7 @@ class Evaluator(Reranker, Grader, AnswerReader):
         checksum = str(_calibration(self._folder).get("sha256") or "") if available(self._folder) else ""
         form = Form(settled(self._arithmetic, model), checksum) if checksum else AS_SHIPPED
         own = self._folder / TOKENIZER.name
-        floor = float(cast("float", _calibration(self._folder).get("floor", -math.inf)))
+        floor = float(_calibration(self._folder).get("floor", -math.inf))
         tokenizer = own if own.is_file() else TOKENIZER
         return Judge(model, tokenizer, self._threads, ALLOWED[self._effort].windows, form, floor)
 
@@ -154,7 +140,7 @@ class Evaluator(Reranker, Grader, AnswerReader):
     @cached_property
     def languages(self) -> frozenset[str]:
         """What it was trained for: English, unless its files name others."""
-        return frozenset(cast("Sequence[str]", _calibration(self._folder).get("languages") or ("en",)))
+        return frozenset(_calibration(self._folder).get("languages") or ("en",))
 
     def knows(self, language: str) -> bool:
         return language in self.languages

@@ -6,14 +6,12 @@ evaluator's, too.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +19,7 @@ from wellread.core.processors import workers
 from wellread.core.unicode_safety import encodable
 from wellread.effort import Windows
 from wellread.embedding.batches import padded
+from wellread.embedding.layout import read_json, verify_files
 from wellread.errors import DamagedFile, EmbedderError, panics_as
 from wellread.ranking.inputs import Ids, Tokens, build_row, pad_rows
 from wellread.ranking.words import WORDS, words_in
@@ -70,20 +69,12 @@ def available(folder: Path = SHIPPED) -> bool:
 
 def verify(folder: Path = SHIPPED) -> None:
     """Raise unless the weights are those of the model card."""
-    for name, wanted in ((MODEL, "sha256"), (WORDS, "words")):
-        try:
-            found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        except OSError as problem:
-            raise DamagedFile(f"{folder / name}: {problem.strerror}") from problem
-        if found != _fitted(folder).get(wanted):
-            raise DamagedFile(f"{folder / name} is not the file it should be (sha256 {found[:12]}…)")
+    fitted = _fitted(folder)
+    verify_files(folder, {MODEL: str(fitted.get("sha256")), WORDS: str(fitted.get("words"))})
 
 
 def _fitted(folder: Path) -> Mapping[str, Any]:
-    try:
-        return cast("Mapping[str, Any]", json.loads((folder / FITTED).read_text(encoding="utf-8")))
-    except (OSError, ValueError) as problem:
-        raise DamagedFile(f"{folder / FITTED} cannot be read: {problem}") from problem
+    return read_json(folder / FITTED, needed=True)
 
 
 class Verifier:
