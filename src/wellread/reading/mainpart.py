@@ -17,7 +17,6 @@ _WHOLE = frozenset({"html", "body"})
 _CELLS = frozenset({"td", "th", "dt", "dd"})
 _MAY_BE_SHORT = _CELLS | {"pre"}
 _LISTS = frozenset({"ul", "ol", "dl"})
-_WORST_LIST = -30.0  # one list of links must not outweigh the prose around it
 
 
 def measure(tree: Tree) -> None:
@@ -102,63 +101,52 @@ def sum_up(tree: Tree) -> None:
                 else:
                     total += child.total
                     good += child.good
-        node.total = max(total, _WORST_LIST) if node.tag in _LISTS else total
-        node.good = good
+        node.total, node.good = total, good
 
 
 _APART = frozenset({"aside", "figure", "form", "footer"})
 _ENOUGH = 30.0  # words of prose that make a part worth keeping
 _CARD = 130  # words; a longer thing with a linked heading is an article
-_FEW = 15  # words that make a part marked as the main one believable
 
 
 def _drop(tree: Tree) -> None:
     nodes = tree.nodes
     page = nodes[0].good or 1.0
-    marked = any((node.is_article_body and node.good > _ENOUGH) or (_is_main(node) and node.words > _FEW) for node in nodes)
     outer: dict[int, Node] = {}  # the article that a node is in
     for node in nodes:
         article = outer.get(id(node.parent))
         if node.tag not in _WHOLE and not node.named:
-            node.dropped = _reason_to_drop(node, page, marked, article)
+            node.dropped = _reason_to_drop(node, page, article)
         if node.tag == "article" or article is not None:
             outer[id(node)] = node if article is None or node.tag == "article" else article
 
 
-def _reason_to_drop(node: Node, page: float, marked: bool, article: Node | None) -> str:
+def _reason_to_drop(node: Node, page: float, article: Node | None) -> str:
     """Names accuse a part; what is inside, and what would be left without it, speaks for it."""
     share = node.good / page
     if node.tag in _APART or not node.tokens.isdisjoint(STRONG):
-        if _is_named_apart(node, share, page, marked):
+        if _is_named_apart(node, share, page):
             return "name"
     elif (node.tag == "header" or not node.tokens.isdisjoint(USUAL)) and share < 0.3:
         return "name"
-    if node.tag == "article" and article is not None and share < 0.4 and node.good < 0.5 * article.good:
+    if node.tag == "article" and article is not None and node.good < 0.5 * article.good:
         return "another article"
     return ""
 
 
-def _is_named_apart(node: Node, share: float, page: float, marked: bool) -> bool:
-    left = page - node.good > _ENOUGH
+def _is_named_apart(node: Node, share: float, page: float) -> bool:
     if node.holds and node.tag == "figure":
         return False
-    if share < 0.4 or (left and not node.tokens.isdisjoint(COMMENTS)):
-        return True
-    return not node.holds and (left or marked)
+    others = page - node.good > _ENOUGH  # there is text beside it
+    return share < 0.4 or (others and (not node.holds or not node.tokens.isdisjoint(COMMENTS)))
 
 
 def _drop_cards(tree: Tree) -> None:
     """Pointers to other pages: a linked heading with a few words, several of the same make."""
     found = [(node, _card_of(node)) for node in tree.nodes if node.tag in HEADINGS and node.linked_headings]
-    inside: set[int] = set()  # a part that is named as the main one
-    for node in tree.nodes:  # parents come before their children
-        if node.named or id(node.parent) in inside:
-            inside.add(id(node))
     makes = Counter((heading.tag, heading.hint, card.tag) for heading, card in found)
     for heading, card in found:
-        if card is heading or makes[heading.tag, heading.hint, card.tag] < 3:
-            continue
-        if id(card) not in inside:
+        if card is not heading and makes[heading.tag, heading.hint, card.tag] >= 3:
             card.dropped = "card"
 
 
@@ -167,10 +155,6 @@ def _card_of(heading: Node) -> Node:
     while card.parent is not None and card.parent.words <= _CARD and card.parent.linked_headings == 1:
         card = card.parent
     return card
-
-
-def _is_main(node: Node) -> bool:
-    return node.tag == "main" or "main" in node.hint.split()
 
 
 def _spare(tree: Tree, *, everything: bool) -> None:
@@ -235,23 +219,17 @@ def _is_noise(run: Run) -> bool:
 
 
 def without_orphans(every: Sequence[Run], kept: Sequence[Run]) -> list[Run]:
-    """Without the headings, and the lines that end in a colon, of which all that followed was dropped."""
+    """Without the headings of which all that followed was dropped."""
     wanted = {id(run) for run in kept}
     result: list[Run] = []  # from the end
-    dropped: Run | None = None  # just after the one that is looked at
+    dropped = False  # what stands just after the one that is looked at
     for run in reversed(every):
-        if id(run) not in wanted or (dropped is not None and _is_orphan(run, dropped, result[-1] if result else None)):
-            dropped = run
-        else:
+        following = result[-1] if result else None
+        alone = following is None or (following.is_heading and following.node.tag <= run.node.tag)
+        dropped = id(run) not in wanted or (dropped and run.is_heading and alone)
+        if not dropped:
             result.append(run)
-            dropped = None
     return result[::-1]
-
-
-def _is_orphan(run: Run, dropped: Run, following: Run | None) -> bool:
-    if run.is_heading:
-        return following is None or (following.is_heading and following.node.tag <= run.node.tag)
-    return run.words <= _LABEL and run.text.endswith(":") and dropped.linked * 2 > dropped.words
 
 
 _TOO_LITTLE = 0.2  # of the page's prose
