@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from wellread.core.private_files import at_home
 from wellread.embedding.batches import by_length
+from wellread.embedding.layout import fetch, is_id, onnx_file
 from wellread.errors import EmbedderError, UsageError, panics_as
 from wellread.parameters import Range, fill, param
 from wellread.protocols import Parts, Reranker
@@ -48,17 +49,9 @@ def from_spec(spec: Spec, kit: Parts) -> CrossEncoder:
     path = at_home(spec.argument)
     if path.is_file():
         return CrossEncoder(path, path.parent / "tokenizer.json", options)
-    if not path.is_dir() and spec.argument.count("/") == 1:
-        from wellread.embedding.layout import fetch
-
+    if not path.is_dir() and is_id(spec.argument):
         path = fetch(spec.argument, options.file, kit.environ)
-    return CrossEncoder(_model_in(path, options.file), path / "tokenizer.json", options)
-
-
-def _model_in(folder: Path, file: str | None) -> Path:
-    from wellread.embedding.layout import onnx_file
-
-    return onnx_file(folder, file)
+    return CrossEncoder(onnx_file(path, options.file), path / "tokenizer.json", options)
 
 
 class CrossEncoder(Reranker):

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 LONGEST_ANSWER = 24  # tokens
 MAX_TOKENS = 1024  # of a passage's text; the windows of a row are much shorter
-_MAX_CHARACTERS = 16_000
+MAX_CHARACTERS = 16_000
 _BATCH_TOKENS = 512  # more does not fit a processor's caches
 _MOST_ROWS = 64
-_STEP = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise, and a verdict would depend on its batch
+STEP = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise, and a verdict would depend on its batch
 _IMPOSSIBLE = -1e4
 _GOES_ON = re.compile(r"(?:[.:/]\d{1,20}){1,20}")
 _MARK = re.compile(r"(?:[-*•]|#{1,6})\s+")
@@ -141,13 +141,13 @@ class Judge:
     def _begun(self, question: str, chains: Sequence[Chain]) -> _Work:
         _, tokenizer = self._open()
         with panics_as(EmbedderError, f"{self._tokenizer_file}: cutting the question into tokens"):
-            asked = np.array(tokenizer.encode(encodable(question[:_MAX_CHARACTERS]), add_special_tokens=False).ids, np.int32)
+            asked = np.array(tokenizer.encode(encodable(question[:MAX_CHARACTERS]), add_special_tokens=False).ids, np.int32)
         rows = [
             build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._windows)
             for chain in chains
         ]
         # The longest first, so that the threads end together.
-        batches = [*by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS, most=_MOST_ROWS, multiple=_STEP)][::-1]
+        batches = [*by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS, most=_MOST_ROWS, multiple=STEP)][::-1]
         return _Work(chains, rows, batches, [hopeless(-12.0)] * len(rows))
 
     def _finish(self, work: _Work, batch: Sequence[int]) -> None:
@@ -158,7 +158,7 @@ class Judge:
 
     def _run(self, session: Session, rows: Sequence[Row], chains: Sequence[Chain]) -> list[Verdict]:
         longest = max(len(row.ids) for row in rows)
-        ids, types, mask = pad_rows(rows, padded(longest, _STEP))
+        ids, types, mask = pad_rows(rows, padded(longest, STEP))
         try:
             feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask, "floor": self._floor}
             if any(value.name == "words" for value in session.get_inputs()):  # else it has a table of its own
@@ -204,7 +204,7 @@ class Judge:
 
     def _read_now(self, title: str, text: str) -> _Read:
         _, tokenizer = self._open()
-        told = [encodable(title[:_MAX_CHARACTERS]), encodable(text[:_MAX_CHARACTERS])]
+        told = [encodable(title[:MAX_CHARACTERS]), encodable(text[:MAX_CHARACTERS])]
         with panics_as(EmbedderError, f"{self._tokenizer_file}: cutting a passage into tokens"):
             heading, body = tokenizer.encode_batch(told, add_special_tokens=False)
         tokens = Tokens(np.array(heading.ids[:MAX_TOKENS], np.int32), np.array(body.ids[:MAX_TOKENS], np.int32))
@@ -212,13 +212,17 @@ class Judge:
         return _Read(tokens, tuple(heading.offsets[:MAX_TOKENS]), offsets, tuple(statements(text)))
 
     def _open(self) -> tuple[Session, Tokenizer]:
-        with _OPENING:
-            return _opened(self._model_file, self._tokenizer_file, self._form, self._threads)
+        return opened(self._model_file, self._tokenizer_file, self._form, self._threads)
+
+
+def opened(model: Path, tokenizer: Path, form: Form = AS_SHIPPED, threads: int = 0) -> tuple[Session, Tokenizer]:
+    """A model's file, for batches that run side by side, and its tokenizer; judges of all efforts share them."""
+    with _OPENING:
+        return _opened(model, tokenizer, form, threads)
 
 
 @cache
 def _opened(model: Path, tokenizer: Path, form: Form, threads: int) -> tuple[Session, Tokenizer]:
-    """Judges of all efforts share them."""
     from wellread.embedding.session import open_shipped, open_tokenizer
 
     session = open_shipped(model, form.checksum, form.arithmetic, threads, side_by_side=True)

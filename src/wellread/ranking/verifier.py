@@ -7,7 +7,6 @@ evaluator's, too.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -22,22 +21,20 @@ from wellread.embedding.batches import padded
 from wellread.embedding.layout import read_json, verify_files
 from wellread.errors import DamagedFile, EmbedderError, panics_as
 from wellread.ranking.inputs import Ids, Tokens, build_row, pad_rows
+from wellread.ranking.judge import MAX_CHARACTERS, MAX_TOKENS, STEP, opened
 from wellread.ranking.words import WORDS, words_in
 from wellread.types import Judgement, Passage
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from wellread.embedding.session import Session
 
 MODEL, FITTED = "verifier.onnx", "verifier.json"
 SHIPPED = Path(__file__).parent / "weights"
 EMBEDDER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2"
 WINDOWS = Windows(question=96, title=24, alone=272, known=176, judged=176, total=448)
 MOST_PASSAGES = 4  # that are read beside one sentence
-_MAX_TOKENS, _MAX_CHARACTERS = 1024, 16_000
 _MOST = 8.0  # of a logit, either way
-_STEP = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise
 
 
 class Belief(NamedTuple):
@@ -84,8 +81,6 @@ class Verifier:
         self._folder = folder
         # Sentences are read side by side, each on a thread of its own; all runs of a process stand in one queue.
         self.pool = workers("wellread-verifier", threads)
-        self._opened: tuple[Session, Tokenizer] | None = None
-        self._lock = threading.Lock()
 
     @cached_property
     def belief(self) -> Belief:
@@ -108,10 +103,10 @@ class Verifier:
 
     def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
         """How sure the passages carry the claim, as a logit."""
-        session, tokenizer = self._open()
+        session, tokenizer = opened(self._folder / MODEL, EMBEDDER / "tokenizer.json")
         chain = [Tokens(_ids(tokenizer, one.title), _ids(tokenizer, one.text)) for one in passages[:MOST_PASSAGES]]
         row = build_row(_ids(tokenizer, claim), chain, WINDOWS)
-        ids, types, mask = pad_rows([row], padded(len(row.ids), _STEP))
+        ids, types, mask = pad_rows([row], padded(len(row.ids), STEP))
         words = words_in(self._folder).vectors(ids)
         feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask, "words": words}
         try:
@@ -120,20 +115,11 @@ class Verifier:
             raise EmbedderError(f"{self._folder / MODEL} failed: {problem}") from problem
         return float(carried[0])
 
-    def _open(self) -> tuple[Session, Tokenizer]:
-        with self._lock:
-            if self._opened is None:
-                from wellread.embedding.session import open_session, open_tokenizer
-
-                session = open_session(self._folder / MODEL, 1, fused=True)
-                self._opened = session, open_tokenizer(EMBEDDER / "tokenizer.json")
-            return self._opened
-
 
 shared = cache(Verifier)
 
 
 def _ids(tokenizer: Tokenizer, text: str) -> Ids:
     with panics_as(EmbedderError, "cutting a sentence or passage into tokens"):
-        encoding = tokenizer.encode(encodable(text[:_MAX_CHARACTERS]), add_special_tokens=False)
-    return np.array(encoding.ids[:_MAX_TOKENS], np.int32)
+        encoding = tokenizer.encode(encodable(text[:MAX_CHARACTERS]), add_special_tokens=False)
+    return np.array(encoding.ids[:MAX_TOKENS], np.int32)

@@ -38,7 +38,7 @@ from wellread.questions.languages import NAMES
 from wellread.run import Run
 from wellread.sources.multi_hop import linked
 from wellread.strategies import likely_sentences
-from wellread.strategies.likely_sentences import Asked, Candidate, Scored
+from wellread.strategies.likely_sentences import Asked, Candidate, Scored, by_words
 from wellread.strategies.recipe import Recipe, by_rules
 from wellread.text.neighbours import places
 from wellread.text.places import bare_title
@@ -49,8 +49,6 @@ from wellread.types import Answer, Hit, Near, Passage
 if TYPE_CHECKING:
     from wellread.ranking.evaluator import Evaluator
     from wellread.strategies.trail import Reached
-
-from wellread.strategies.likely_sentences import by_words
 
 _PARTS = re.compile(
     r",?\s+and\s+(?=(?:(?:in|on|at|for|by|of) )?(?:who|whom|whose|what|when|where|which|how|why)\b)", re.IGNORECASE
