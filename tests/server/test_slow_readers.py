@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -46,11 +47,16 @@ def silent(live: Live) -> socket.socket:
 
 def test_a_client_that_reads_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving.Connection, "read_seconds", 1.0)
-    with running(engine(answer=LONG), tmp_path, max_per_client=1) as live:
-        wire = silent(live)
+    with running(engine(answer=LONG), tmp_path, max_per_client=1) as live, silent(live) as wire:
         until(lambda: live.service.gate.running == 1, 20)
         until(lambda: live.service.gate.running == 0, 60)
-        wire.close()
+        time.sleep(3)
+        wire.settimeout(20)
+        told = b""
+        with suppress(ConnectionResetError):
+            while piece := wire.recv(100_000):
+                told += piece
+        assert b'"event": "answered"' not in told
 
 
 def test_one_that_reads_slowly_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

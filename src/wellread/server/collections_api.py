@@ -12,10 +12,10 @@ from wellread.core.unicode_safety import encodable
 from wellread.errors import UsageError
 from wellread.server import receiving, shapes, viewer
 from wellread.server.limits import beside
-from wellread.server.receiving import Received, View, found, opened
+from wellread.server.receiving import Chosen, OfPath, Opened, Received, View
+from wellread.server.service import Service
 
 router = APIRouter(prefix="/api/collections", tags=["collections"])
-Slug = Annotated[str, Path(max_length=60, examples=["minutes-of-the-board"])]
 _GONE = shapes.refusals(404, 422)
 _WRONG = shapes.refusals(400, 404, 413, 422, 429, 503)
 _FILES = {"type": "array", "items": {"type": "string", "format": "binary"}, "description": "documents, as many as you like"}
@@ -80,71 +80,63 @@ class Taken(BaseModel):
 
 
 @router.get("", responses=_GONE)
-async def everything(request: Request) -> CollectionList:
+async def everything(here: Opened) -> CollectionList:
     """All collections, and how far they have been read."""
-    views = await receiving.views(opened(request))
+    views = await receiving.views(here)
     return await beside(lambda: CollectionList(collections=[_summary(view) for view in views]))
 
 
 @router.post("", status_code=201, responses=_WRONG, openapi_extra=_form(["name"], name=_NAME, documents=_FILES, folder=_FOLDER))
-async def create(request: Request) -> Taken:
+async def create(request: Request, here: Opened) -> Taken:
     """A new collection; reading begins at once."""
-    return await _taken(request, await receiving.create(request))
+    return await _taken(here, await receiving.create(request, here))
 
 
 @router.get("/{slug}", response_model=WholeCollection, responses=_GONE)
-async def one(request: Request, slug: Slug) -> Response:
+async def one(chosen: OfPath) -> Response:
     """A collection with its documents."""
-    here = opened(request)
-    view = await receiving.view(here, found(here, slug))
+    view = await chosen.view()
     return await beside(lambda: Response(_whole(view).model_dump_json(), media_type="application/json"))
 
 
 @router.post("/{slug}/documents", responses=_WRONG, openapi_extra=_form(["documents"], documents=_FILES))
-async def add(request: Request, slug: Slug) -> Taken:
+async def add(request: Request, chosen: OfPath) -> Taken:
     """More documents; one of the same name takes the place of the one that was there."""
-    return await _taken(request, await receiving.add(request, slug))
+    return await _taken(chosen.here, await chosen.add(request))
 
 
 @router.delete("/{slug}/documents/{document:path}", responses=_GONE)
-async def drop(request: Request, slug: Slug, document: Annotated[str, Path(max_length=4_000)]) -> CollectionSummary:
+async def drop(chosen: OfPath, document: Annotated[str, Path(max_length=4_000)]) -> CollectionSummary:
     """Remove a document that was sent."""
-    here = opened(request)
-    chosen = found(here, slug)
-    await receiving.drop(here, chosen, document)
-    return _summary(await receiving.view(here, chosen))
+    await chosen.drop(document)
+    return _summary(await chosen.view())
 
 
 @router.post("/{slug}/refresh", status_code=202, responses=_GONE)
-async def refresh(request: Request, slug: Slug) -> CollectionSummary:
+async def refresh(chosen: OfPath) -> CollectionSummary:
     """Look for what is new or has changed; goes on where reading was stopped."""
-    here = opened(request)
-    chosen = found(here, slug)
-    here.indexing.begin(chosen)
-    return _summary(await receiving.view(here, chosen))
+    chosen.here.indexing.begin(chosen.one)
+    return _summary(await chosen.view())
 
 
 @router.post("/{slug}/stop", responses=_GONE)
-async def stop(request: Request, slug: Slug) -> CollectionSummary:
+async def stop(chosen: OfPath) -> CollectionSummary:
     """End reading; what has been read can be searched."""
-    here = opened(request)
-    chosen = found(here, slug)
-    await here.indexing.stop(chosen)
-    return _summary(await receiving.view(here, chosen))
+    await chosen.here.indexing.stop(chosen.one)
+    return _summary(await chosen.view())
 
 
 @router.delete("/{slug}", responses=_GONE)
-async def remove(request: Request, slug: Slug) -> dict[str, str]:
+async def remove(chosen: OfPath) -> dict[str, str]:
     """Remove a collection with the server's copies. Answers that were given from it stay in the history."""
-    here = opened(request)
-    await receiving.remove(here, found(here, slug))
-    return {"slug": slug, "state": "removed"}
+    await chosen.remove()
+    return {"slug": chosen.one.slug, "state": "removed"}
 
 
-async def _taken(request: Request, received: Received) -> Taken:
+async def _taken(here: Service, received: Received) -> Taken:
     if received.one is None:
         raise UsageError(received.told)
-    view = await receiving.view(opened(request), received.one)
+    view = await Chosen(here, received.one).view()
     refused = [Refused(name=sent.name, problem=sent.problem) for sent in received.refused]
     return Taken(collection=_summary(view), refused=refused)
 

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Path, Request
 from starlette.requests import ClientDisconnect
 
 from wellread.errors import UsageError
@@ -80,7 +81,7 @@ class Received:
         return f"Not added: {'; '.join(few)}{more}"
 
 
-def opened(request: Request) -> Service:
+async def opened(request: Request) -> Service:
     """The server, where it takes documents."""
     here = service.of(request)
     if not here.options.takes_documents:
@@ -88,16 +89,57 @@ def opened(request: Request) -> Service:
     return here
 
 
-def found(here: Service, slug: str) -> Collection:
+Opened = Annotated[Service, Depends(opened)]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One collection, and what can be done with it."""
+
+    here: Service
+    one: Collection
+
+    async def view(self) -> View:
+        return await in_turn(None, lambda: look(self.here.collections, self.here.indexing, self.one))
+
+    async def add(self, request: Request) -> Received:
+        """The documents of a form."""
+        if self.one.folder is not None:
+            raise UsageError("this collection reads a folder: put documents there, then refresh")
+        try:
+            async with _form(request, self.here) as form:
+                refused = await _file(self.here, self.one, form.files)
+        except ClientDisconnect:
+            return Received(None, problem="the form did not come whole")
+        if not form.files:
+            raise UsageError("no document was sent")
+        if len(refused) < len(form.files):
+            self.here.indexing.begin(self.one)
+        return Received(self.one, refused)
+
+    async def drop(self, document: str) -> None:
+        """Remove a document that was sent."""
+        if not await asyncio.to_thread(self.here.collections.drop, self.one, document):
+            raise NotThere("there is no such document")
+        self.here.indexing.begin(self.one)
+
+    async def remove(self) -> None:
+        async with self.here.indexing.without(self.one):
+            await asyncio.to_thread(self.here.collections.remove, self.one)
+
+
+async def chosen(here: Opened, slug: Annotated[str, Path(max_length=60, examples=["minutes-of-the-board"])]) -> Chosen:
     one = here.collections.get(slug)
     if one is None:
         raise NotThere("there is no such collection")
-    return one
+    return Chosen(here, one)
 
 
-async def create(request: Request) -> Received:
+OfPath = Annotated[Chosen, Depends(chosen)]  # the collection that a path names, as a parameter of its route
+
+
+async def create(request: Request, here: Service) -> Received:
     """A new collection, with the documents of a form or of a folder. Of several documents those that can be are taken."""
-    here = opened(request)
     try:
         async with _form(request, here) as form:
             try:
@@ -114,42 +156,8 @@ async def create(request: Request) -> Received:
     return Received(made, refused)
 
 
-async def add(request: Request, slug: str) -> Received:
-    """The documents of a form, into a collection that is there."""
-    here = opened(request)
-    into = found(here, slug)
-    if into.folder is not None:
-        raise UsageError("this collection reads a folder: put documents there, then refresh")
-    try:
-        async with _form(request, here) as form:
-            refused = await _file(here, into, form.files)
-    except ClientDisconnect:
-        return Received(None, problem="the form did not come whole")
-    if not form.files:
-        raise UsageError("no document was sent")
-    if len(refused) < len(form.files):
-        here.indexing.begin(into)
-    return Received(into, refused)
-
-
-async def drop(here: Service, one: Collection, document: str) -> None:
-    """Remove a document that was sent."""
-    if not await asyncio.to_thread(here.collections.drop, one, document):
-        raise NotThere("there is no such document")
-    here.indexing.begin(one)
-
-
-async def remove(here: Service, one: Collection) -> None:
-    async with here.indexing.without(one):
-        await asyncio.to_thread(here.collections.remove, one)
-
-
 async def views(here: Service) -> list[View]:
-    return [await view(here, one) for one in here.collections.everything()]
-
-
-async def view(here: Service, one: Collection) -> View:
-    return await in_turn(None, lambda: look(here.collections, here.indexing, one))
+    return [await Chosen(here, one).view() for one in here.collections.everything()]
 
 
 @asynccontextmanager

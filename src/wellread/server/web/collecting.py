@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Path, Query, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from wellread.core.unicode_safety import encodable
@@ -20,13 +20,12 @@ from wellread.server import intake, receiving, service, viewer
 from wellread.server.collections import Collection
 from wellread.server.limits import beside
 from wellread.server.options import ServerOptions
-from wellread.server.receiving import View, found, opened
+from wellread.server.receiving import Chosen, OfPath, Opened, View
 from wellread.server.viewer import COLLECTIONS
 from wellread.server.web.html import Safe, el, field, icon, join, warning
 from wellread.server.web.pages import page
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-Slug = Annotated[str, Path(max_length=60)]
 _SHOWN = 500  # documents that are listed
 
 
@@ -39,68 +38,66 @@ async def everything(request: Request) -> Response:
 
 
 @router.post(COLLECTIONS)
-async def create(request: Request) -> Response:
+async def create(request: Request, here: Opened) -> Response:
     """Documents that were refused are told; the others are in."""
-    received = await receiving.create(request)
+    received = await receiving.create(request, here)
     if received.one is None:
         return await _shelf(request, received.told, dict(received.fields))
-    return await _after(request, received.one, received.told)
+    return await _after(request, Chosen(here, received.one), received.told)
 
 
 @router.get(f"{COLLECTIONS}/{{slug}}")
-async def one(request: Request, slug: Slug) -> Response:
-    return await _shown(request, found(opened(request), slug))
+async def one(request: Request, chosen: OfPath) -> Response:
+    return await _shown(request, chosen)
 
 
 @router.post(f"{COLLECTIONS}/{{slug}}/documents")
-async def add(request: Request, slug: Slug) -> Response:
-    received = await receiving.add(request, slug)
+async def add(request: Request, chosen: OfPath) -> Response:
+    received = await chosen.add(request)
     if received.one is None:
         raise UsageError(received.told)
-    return await _after(request, received.one, received.told)
+    return await _after(request, chosen, received.told)
 
 
 @router.post(f"{COLLECTIONS}/{{slug}}/refresh")
-async def refresh(request: Request, slug: Slug) -> Response:
-    here = opened(request)
-    here.indexing.begin(found(here, slug))
-    return RedirectResponse(f"{COLLECTIONS}/{slug}", 303)
+async def refresh(chosen: OfPath) -> Response:
+    chosen.here.indexing.begin(chosen.one)
+    return _back(chosen)
 
 
 @router.post(f"{COLLECTIONS}/{{slug}}/stop")
-async def stop(request: Request, slug: Slug) -> Response:
-    here = opened(request)
-    await here.indexing.stop(found(here, slug))
-    return RedirectResponse(f"{COLLECTIONS}/{slug}", 303)
+async def stop(chosen: OfPath) -> Response:
+    await chosen.here.indexing.stop(chosen.one)
+    return _back(chosen)
 
 
 @router.get(f"{COLLECTIONS}/{{slug}}/remove")
-async def question(request: Request, slug: Slug, document: Annotated[str, Query(max_length=4_000)] = "") -> Response:
+async def question(request: Request, chosen: OfPath, document: Annotated[str, Query(max_length=4_000)] = "") -> Response:
     """The question before: a page, so that it is asked without JavaScript too."""
-    here = opened(request)
-    view = await receiving.view(here, found(here, slug))
+    view = await chosen.view()
     return page(request, "Remove?", _removal(view.one, len(view.items), document))
 
 
 @router.post(f"{COLLECTIONS}/{{slug}}/remove")
-async def remove(request: Request, slug: Slug, document: Annotated[str, Form(max_length=4_000)] = "") -> Response:
-    here = opened(request)
-    chosen = found(here, slug)
+async def remove(chosen: OfPath, document: Annotated[str, Form(max_length=4_000)] = "") -> Response:
     if document:
-        await receiving.drop(here, chosen, document)
-        return RedirectResponse(f"{COLLECTIONS}/{slug}", 303)
-    await receiving.remove(here, chosen)
+        await chosen.drop(document)
+        return _back(chosen)
+    await chosen.remove()
     return RedirectResponse(COLLECTIONS, 303)
 
 
-async def _after(request: Request, one: Collection, refused: str) -> Response:
-    return await _shown(request, one, refused) if refused else RedirectResponse(f"{COLLECTIONS}/{one.slug}", 303)
+def _back(chosen: Chosen) -> Response:
+    return RedirectResponse(_path(chosen.one), 303)
 
 
-async def _shown(request: Request, one: Collection, note: str = "") -> Response:
-    here = service.of(request)
-    view = await receiving.view(here, one)
-    return await beside(lambda: page(request, one.name, _collection(view, here.options, note), live=view.running))
+async def _after(request: Request, chosen: Chosen, refused: str) -> Response:
+    return await _shown(request, chosen, refused) if refused else _back(chosen)
+
+
+async def _shown(request: Request, chosen: Chosen, note: str = "") -> Response:
+    view, options = await chosen.view(), chosen.here.options
+    return await beside(lambda: page(request, view.one.name, _collection(view, options, note), live=view.running))
 
 
 async def _shelf(request: Request, problem: str = "", fields: dict[str, str] | None = None) -> Response:
