@@ -18,7 +18,7 @@ from wellread.citations.references import SUFFIXES, Format, footnotes, reference
 from wellread.events import documents_json, hit_json
 from wellread.present.html import answer_html
 from wellread.server import metrics, service, shapes
-from wellread.server.limits import beside
+from wellread.server.limits import beside, in_turn
 from wellread.server.session import Here, Telling
 from wellread.server.shapes import RUN_ID, AskRequest, RunRequest
 from wellread.server.sharing import Numbered
@@ -125,7 +125,7 @@ async def cited(
     if conversation:
         told = [one.answer async for one in here.conversation(record) if one.answer]
         works = together(one.citations for one in told)
-    text = await asyncio.to_thread(written, works, format)
+    text = await in_turn(None, lambda: written(works, format))
     name = f"wellread-{record.id}{SUFFIXES.get(format, '.txt')}"
     return PlainTextResponse(text, headers={"Content-Disposition": f'inline; filename="{name}"'})
 

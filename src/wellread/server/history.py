@@ -22,6 +22,7 @@ from wellread.core.unicode_safety import Encodable
 from wellread.errors import DamagedFile
 from wellread.events import Event, Numbered, from_json
 from wellread.parameters import PublicSpec, public
+from wellread.present.sections import preview
 from wellread.server.database import Database, Job, Row, Sqlite, Unreachable, Values
 from wellread.server.limits import beside, in_turn
 from wellread.strategies.earlier import Earlier
@@ -287,6 +288,11 @@ class Record(Encodable):
     @property
     def text(self) -> str:
         return self.answer.answer if self.answer else ""
+
+    @property
+    def preview(self) -> str:
+        """The answer's first words."""
+        return preview(self.text, 160)
 
 
 def from_row(row: tuple[object, ...]) -> Record:

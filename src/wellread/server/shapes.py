@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from wellread.codec import encode
 from wellread.effort import Effort
-from wellread.present.sections import preview
 from wellread.server.history import Record
 from wellread.server.menu import ClientRequest
 from wellread.server.viewer import linked
@@ -83,6 +82,8 @@ class Started(BaseModel):
 
 class Summary(BaseModel):
     """A run in a list."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     id: str
     thread: str
@@ -161,26 +162,17 @@ class MenuCard(BaseModel):
 
 
 def summary(record: Record) -> Summary:
-    return Summary(**_fields(record))
+    return Summary.model_validate(record)
 
 
 def whole(record: Record, html: str, base: str | None) -> Run:
-    return Run(**_fields(record), answer=_answer(record, base), html=html)
+    return Run(**exported(record, base), html=html)
 
 
 def exported(record: Record, base: str | None) -> dict[str, Any]:
     """A run with its answer for a reader elsewhere."""
-    return {**summary(record).model_dump(), "answer": _answer(record, base)}
-
-
-def _answer(record: Record, base: str | None) -> dict[str, Any] | None:
-    return encode(linked(record.answer, base)) if record.answer else None
-
-
-def _fields(record: Record) -> dict[str, Any]:
-    names = ("id", "thread", "parent", "question", "strategy", "model", "state", "created", "finished", "outcome", "via")
-    told = {"sources": list(record.sources), "short": record.short, "preview": preview(record.text, 160)}
-    return {**{name: getattr(record, name) for name in names}, **told}
+    answer = encode(linked(record.answer, base)) if record.answer else None
+    return {**summary(record).model_dump(), "answer": answer}
 
 
 def refusals(*statuses: int, error: dict[str, Any] | None = None) -> dict[int | str, Any]:

@@ -18,13 +18,12 @@ from fastapi.responses import HTMLResponse, Response
 from wellread.errors import WellreadError
 from wellread.present.sections import preview
 from wellread.reading.pdfpicture import Picture
-from wellread.server import service, viewer
+from wellread.server import viewer
 from wellread.server.api import RunId
 from wellread.server.history import Record, numbered
 from wellread.server.limits import beside
 from wellread.server.menu import label
-from wellread.server.security import address
-from wellread.server.session import Here
+from wellread.server.session import Here, Session
 from wellread.server.viewer import COLLECTIONS, PART, WORDS, NotThere, Place, Span, View, of_hit
 from wellread.server.web.articles import site
 from wellread.server.web.controls import ticks
@@ -198,7 +197,7 @@ async def cited(request: Request, here: Here, run: RunId, number: Annotated[int,
     passage = (await numbered(here.service.history, run)).get(number)
     if passage is None:
         raise NotThere(f"this answer has no source {number}")
-    async with _turn(request, passage.document or ""):
+    async with _turn(here, passage.document or ""):
         view = await viewer.look_again(here.service.menu, passage, quoted(record, number))
         return await beside(lambda: _page_of(request, view, f"/r/{run}#source-{number}"))
 
@@ -206,6 +205,7 @@ async def cited(request: Request, here: Here, run: RunId, number: Annotated[int,
 @router.get("/document")
 async def shown(
     request: Request,
+    here: Here,
     source: Name,
     document_: Annotated[str, Query(max_length=4_000, alias="document")],
     passage: Annotated[str, Query(max_length=5_000)] = "",
@@ -215,33 +215,32 @@ async def shown(
     words: Words = "",
 ) -> Response:
     """A document of one of the operator's sources."""
-    return await _shown(request, Place(source, document_, passage, ((start, end),) if end > start else ()), words, page)
+    return await _shown(request, here, Place(source, document_, passage, ((start, end),) if end > start else ()), words, page)
 
 
 @router.get(f"{COLLECTIONS}/{{slug}}/documents/{{document:path}}")
 async def collected(
-    request: Request, slug: Annotated[str, Path(max_length=60)], document: str, page: Page = None, words: Words = ""
+    request: Request, here: Here, slug: Annotated[str, Path(max_length=60)], document: str, page: Page = None, words: Words = ""
 ) -> Response:
     """A document of a collection, at the address that its passages carry."""
-    found = service.of(request).collections.get(slug)
+    found = here.service.collections.get(slug)
     if found is None:
         raise NotThere("there is no such collection, or no more")
-    return await _shown(request, Place(found.name, document), words, page)
+    return await _shown(request, here, Place(found.name, document), words, page)
 
 
-async def _shown(request: Request, place: Place, words: str, page: int | None) -> Response:
-    here = service.of(request)
-    async with _turn(request, place.document):
-        looking = viewer.look_for(here.menu, place, words, page) if words else viewer.look(here.menu, place, page)
-        view = await looking
+async def _shown(request: Request, here: Session, place: Place, words: str, page: int | None) -> Response:
+    menu = here.service.menu
+    async with _turn(here, place.document):
+        view = await (viewer.look_for(menu, place, words, page) if words else viewer.look(menu, place, page))
         return await beside(lambda: _page_of(request, view))
 
 
 @asynccontextmanager
-async def _turn(request: Request, document: str) -> AsyncGenerator[None, None]:
+async def _turn(here: Session, document: str) -> AsyncGenerator[None, None]:
     """A place among the readings; who wants several pages drawn gets them one by one, so that others do in between."""
-    here, who = service.of(request), address(request.scope)
-    async with here.turn(who), here.drawing.turn(who) if viewer.is_pdf(document) else nullcontext():
+    drawing = here.service.drawing.turn(here.client) if viewer.is_pdf(document) else nullcontext()
+    async with here.service.turn(here.client), drawing:
         yield
 
 
@@ -251,15 +250,14 @@ def _page_of(request: Request, view: View, back: str | None = None) -> Response:
 
 @router.get("/document/page")
 async def picture(
-    request: Request,
+    here: Here,
     source: Name,
     document_: Annotated[str, Query(max_length=4_000, alias="document")],
     page: Annotated[int, Query(ge=1, le=100_000)],
 ) -> Response:
     """A page of a PDF as it looks. We drew it: nothing of the file itself reaches the browser."""
-    here = service.of(request)
-    async with _turn(request, document_):
-        png = await viewer.picture(here.menu, Place(source, document_), page)
+    async with _turn(here, document_):
+        png = await viewer.picture(here.service.menu, Place(source, document_), page)
     return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 
 
@@ -272,21 +270,20 @@ def quoted(record: Record, number: int) -> Sequence[Span]:
 @router.get("/search")
 async def search(
     request: Request,
+    here: Here,
     q: Annotated[str, Query(max_length=2_000)] = "",
     source: Annotated[list[str] | None, Query(max_length=50)] = None,
 ) -> Response:
-    here = service.of(request)
     wanted = " ".join(q.split())
-    results = await _found(request, wanted, source or ()) if wanted else None
-    form = search_form("/search", wanted, "Search your sources", ticks(here.menu, source or ()), required=True)
+    results = await _found(here, wanted, source or ()) if wanted else None
+    form = search_form("/search", wanted, "Search your sources", ticks(here.service.menu, source or ()), required=True)
     body = el("div", el("h1", "Search"), form, results, class_="history finding")
     return whole_page(request, wanted or "Search", body)
 
 
-async def _found(request: Request, q: str, sources: Sequence[str]) -> Safe:
-    here = service.of(request)
-    engine = here.menu.searching(sources)
-    async with here.turn(address(request.scope)):
+async def _found(here: Session, q: str, sources: Sequence[str]) -> Safe:
+    engine = here.service.menu.searching(sources)
+    async with here.service.turn(here.client):
         try:
             hits = await engine.search(q, limit=_LIMIT)
         except WellreadError as problem:
