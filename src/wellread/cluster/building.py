@@ -384,35 +384,26 @@ def _run(
 ) -> list[Any]:
     """Every job once, in whatever order; results in theirs."""
     task = module.remote(step).options(max_retries=-1, num_cpus=1, num_gpus=gpus)
-    waiting = list(enumerate(jobs))[::-1]
-    running: dict[Any, int] = {}
+    waiting, running, found = iter(enumerate(jobs)), dict[Any, int](), dict[int, Any]()
     try:
-        return _results(module, task, waiting, running, progress, name)
+        while len(found) < len(jobs):
+            most = max(2, int(module.cluster_resources().get("CPU", 1)) * _AHEAD)
+            running |= {task.remote(*job): number for number, job in islice(waiting, max(0, most - len(running)))}
+            done, _ = module.wait(list(running), num_returns=1, timeout=5)
+            found |= {running.pop(reference): _result(module, reference) for reference in done}
+            progress(name, len(found), len(jobs))
     finally:  # stopped or failed: nobody may still be writing when the build is taken up again
         for reference in running:
             module.cancel(reference)
         module.wait(list(running), num_returns=len(running), timeout=60) if running else None
+    return [found[number] for number in range(len(jobs))]
 
 
-def _results(
-    module: Any, task: Any, waiting: list[tuple[int, tuple[Any, ...]]], running: dict[Any, int], progress: Progress, name: str
-) -> list[Any]:
-    found: dict[int, Any] = {}
-    total = len(waiting)
-    while waiting or running:
-        while waiting and len(running) < max(2, int(module.cluster_resources().get("CPU", 1)) * _AHEAD):
-            number, job = waiting.pop()
-            running[task.remote(*job)] = number
-        done, _ = module.wait(list(running), num_returns=1, timeout=5)
-        for reference in done:
-            number = running.pop(reference)
-            try:
-                found[number] = module.get(reference)
-            except module.exceptions.RayTaskError as problem:
-                cause = problem.cause if isinstance(problem.cause, WellreadError) else WellreadError(on_ray.cause(problem))
-                raise cause from None
-        progress(name, len(found), total)
-    return [found[number] for number in range(total)]
+def _result(module: Any, reference: Any) -> Any:
+    try:
+        return module.get(reference)
+    except module.exceptions.RayTaskError as problem:
+        raise problem.cause if isinstance(problem.cause, WellreadError) else WellreadError(on_ray.cause(problem)) from None
 
 
 def _plan(order: Order, listed: Iterable[Sequence[Item]]) -> bytes:
