@@ -12,6 +12,7 @@
     │   └── Withheld          … because its query holds what only private sources said, and was not sent
     ├── ReadError             a page or file could not be read
     │   ├── Blocked           … because the guard or robots.txt forbids it
+    │   ├── Scanned           … because there is a picture where a text should be
     │   └── TooCostly         … in the time and memory that a document may take
     ├── EmbedderError         the embedder failed
     ├── IndexFault            a local index cannot be opened, written or searched
