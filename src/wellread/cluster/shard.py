@@ -268,13 +268,9 @@ class Shard:
 
     @cached_property
     def worded(self) -> list[tuple[int, SegmentWords]]:
-        found: list[tuple[int, SegmentWords]] = []
-        base = 0
-        for segment in self.index.segments:
-            place = self.index.folder / BESIDE / WORDS / segment.entry.name
-            found.append((base, SegmentWords(segment.words, place, segment.entry.rows)))
-            base += segment.entry.rows
-        return found
+        beside = self.index.folder / BESIDE / WORDS
+        parts = self.index.segments
+        return [(one.base, SegmentWords(one.words, beside / one.entry.name, one.entry.rows)) for one in parts]
 
     def candidates(self, wanted: Wanted) -> Candidates:
         """As many as the whole index would look at, by words and by meaning."""

@@ -29,7 +29,7 @@ from wellread.index.manifest import Manifest, Segment
 from wellread.index.progress import Progress, silent
 from wellread.index.rows import FLOATS, ROWS, Numbers
 from wellread.index.seal import sealed
-from wellread.index.search import LocalIndex
+from wellread.index.search import LocalIndex, SegmentReader
 from wellread.index.write import BuildOptions, SegmentWriter
 from wellread.types import Passage
 
@@ -107,23 +107,19 @@ class Growing:
 
     def merge(self, first: int) -> None:
         """Write the segments from `first` on as one, without forgotten passages; nothing to do where that is so already."""
-        base = sum(segment.rows for segment in self.content.segments[:first])
-        if len(self.content.segments) - first < 2 and not any(row >= base for row in self._gone):
+        below = sum(segment.rows for segment in self.content.segments[:first])
+        if len(self.content.segments) - first < 2 and not any(row >= below for row in self._gone):
             return
         work = start_over(self.folder / BUILDING / _WORK)
         writer = SegmentWriter(work, self.content.dimensions, vectors=False)
-        counted: list[tuple[int, Numbers]] = []
-        for number in range(first, len(self._index.segments)):
-            segment = self._index.segments[number]
-            stays = np.ones(segment.entry.rows, bool)
-            stays[[row - base for row in self._gone if base <= row < base + segment.entry.rows]] = False
-            kept = np.flatnonzero(stays)
+        counted: list[tuple[SegmentReader, Numbers]] = []
+        gone = np.array(sorted(self._gone), np.int64)
+        for segment in self._index.segments[first:]:
+            kept = np.setdiff1d(np.arange(segment.entry.rows), gone - segment.base, assume_unique=True)
             for start in range(0, len(kept), _STORED):
                 writer.append(segment.texts.passages(kept[start : start + _STORED].tolist()))
-            counted.append((number, kept))
-            base += segment.entry.rows
+            counted.append((segment, kept))
         generation = self.content.generation + 1
-        below = sum(segment.rows for segment in self.content.segments[:first])
         rest = {row for row in self._gone if row < below}
         segments = self.content.segments[:first]
         if writer.rows:
@@ -134,13 +130,12 @@ class Growing:
         writer.close()
         self._name(segments, rest, generation, self.content.complete)
 
-    def _copy_vectors(self, work: Path, counted: Sequence[tuple[int, Numbers]]) -> int:
+    def _copy_vectors(self, work: Path, counted: Sequence[tuple[SegmentReader, Numbers]]) -> int:
         """The vectors of the kept passages, up to the first that has none; how many."""
         names = (ROWS, CODES) if self.content.scale else (FLOATS,)
         count = 0
         outs = {name: (work / name).open("wb") for name in names}
-        for number, kept in counted:
-            segment = self._index.segments[number]
+        for segment, kept in counted:
             have = kept[kept < segment.entry.vectors]
             for start in range(0, len(have), _STORED):
                 rows = have[start : start + _STORED]

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from math import isnan
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar, overload
@@ -48,11 +49,11 @@ def _part(opened: Callable[[SegmentReader], T]) -> cached_property[T]:
 
 
 class SegmentReader:
-    """A part of an index. Rows are counted from 0 here; the index adds its base."""
+    """A part of an index. Rows are counted from 0 here; the index adds the `base`."""
 
-    def __init__(self, folder: Path, entry: manifest.Segment, dimensions: int) -> None:
+    def __init__(self, folder: Path, entry: manifest.Segment, dimensions: int, base: int = 0) -> None:
         self.folder = folder / "segments" / entry.name
-        self.entry = entry
+        self.entry, self.base = entry, base
         self._dimensions = dimensions
         whole = entry.small
         for name, known in entry.files.items():
@@ -286,10 +287,10 @@ class LocalIndex:
         self.folder = folder
         self.manifest = content
         self._scale: Floats = np.asarray(content.scale or np.ones(content.dimensions), np.float32)
-        self.segments = [SegmentReader(folder, entry, content.dimensions) for entry in content.segments]
-        self._bases = [0]
-        for entry in content.segments:
-            self._bases.append(self._bases[-1] + entry.rows)
+        bases = accumulate((entry.rows for entry in content.segments), initial=0)
+        self.segments = [
+            SegmentReader(folder, entry, content.dimensions, base) for entry, base in zip(content.segments, bases, strict=False)
+        ]
 
     @classmethod
     def open(cls, path: str | Path) -> LocalIndex:
@@ -373,19 +374,19 @@ class LocalIndex:
         """The cosines of chosen passages; NaN where one has no vector yet."""
         scaled = vector * self._scale
         found = np.full(len(rows), np.nan, np.float32)
-        for base, segment in zip(self._bases, self.segments, strict=False):
-            mine = (rows >= base) & (rows < base + segment.entry.vectors)
+        for segment in self.segments:
+            mine = (rows >= segment.base) & (rows < segment.base + segment.entry.vectors)
             if mine.any():
-                found[mine] = segment.rows.scores(scaled, rows[mine] - base, self.pool)
+                found[mine] = segment.rows.scores(scaled, rows[mine] - segment.base, self.pool)
         return found
 
     def by_words(self, text: str, limit: int) -> list[tuple[int, float]]:
         """(number, BM25 score), best first."""
         extra = len(self.removed)
         found: list[tuple[int, float]] = []
-        for base, segment in zip(self._bases, self.segments, strict=False):
+        for segment in self.segments:
             wanted = limit + min(extra, segment.entry.rows)
-            found.extend((base + row, score) for row, score in segment.by_words(text, wanted))
+            found.extend((segment.base + row, score) for row, score in segment.by_words(text, wanted))
         return self._kept(found, limit)
 
     def by_meaning(self, vector: Floats, limit: int, options: SearchOptions | None = None) -> list[tuple[int, float]]:
@@ -400,9 +401,9 @@ class LocalIndex:
         wanted = limit + min(len(self.removed), limit)
         candidates = wanted * options.similarity_search_rescore_multiplier
         parts = [NOTHING]
-        for base, segment in zip(self._bases, self.segments, strict=False):
+        for segment in self.segments:
             found, scores = segment.nearest(vector, scaled, wanted, candidates, options.mode, self.pool)
-            parts.append((found + base, scores))
+            parts.append((found + segment.base, scores))
         rows, scores = np.concatenate([rows for rows, _ in parts]), np.concatenate([scores for _, scores in parts])
         if self.removed:
             kept = ~np.isin(rows, list(self.removed))
@@ -445,7 +446,7 @@ class LocalIndex:
     def count_documents(self) -> int:
         """How many documents have a passage that was not forgotten."""
         gone = np.sort(np.fromiter(self.removed, np.int64, len(self.removed)))
-        found = [part.documents.left(gone - base) for base, part in zip(self._bases, self.segments, strict=False)]
+        found = [segment.documents.left(gone - segment.base) for segment in self.segments]
         return len(np.unique(np.concatenate(found))) if found else 0
 
     def find_title(self, title: str) -> list[Hit]:
@@ -480,11 +481,11 @@ class LocalIndex:
         return sorted(kept, key=lambda item: (-item[1], item[0]))[:limit]
 
     def _place(self, row: int) -> tuple[SegmentReader, int]:
-        number = bisect_right(self._bases, row) - 1
-        return self.segments[number], row - self._bases[number]
+        segment = self.segments[bisect_right(self.segments, row, key=lambda segment: segment.base) - 1]
+        return segment, row - segment.base
 
     def _rows(self, table: str, name: str, key: str) -> list[int]:
         rows: list[int] = []
-        for base, segment in zip(self._bases, self.segments, strict=False):
-            rows.extend(base + row for row in segment.find(getattr(segment, table), name, key))
+        for segment in self.segments:
+            rows.extend(segment.base + row for row in segment.find(getattr(segment, table), name, key))
         return [row for row in rows if row not in self.removed]

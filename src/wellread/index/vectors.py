@@ -92,11 +92,11 @@ def _next(content: Manifest, most: int) -> tuple[int, range] | None:
 
 async def _vectors(index: LocalIndex, number: int, rows: range, embedder: Embedder) -> Floats:
     """The vectors of some passages; forgotten ones get none."""
-    base = sum(segment.rows for segment in index.manifest.segments[:number])
-    kept = [row for row in rows if base + row not in index.removed]
+    segment = index.segments[number]
+    kept = [row for row in rows if segment.base + row not in index.removed]
     vectors = np.zeros((len(rows), embedder.dimensions), np.float32)
     if kept:
-        passages = await asyncio.to_thread(index.segments[number].texts.passages, kept)
+        passages = await asyncio.to_thread(segment.texts.passages, kept)
         made = await embedder.embed([feed.embedding_text(passage) for passage in passages], kind="passage")
         vectors[np.array(kept) - rows.start] = check(made, embedder.dimensions)
     return vectors
