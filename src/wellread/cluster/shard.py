@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,8 @@ from wellread.index.blocks import mapped
 from wellread.index.keys import hashed
 from wellread.index.lexical import FIELDS, Words
 from wellread.index.quantize import Floats
-from wellread.index.search import NOTHING, LocalIndex, SearchOptions, fused
+from wellread.index.rows import NOTHING, Ranked
+from wellread.index.search import LocalIndex, SearchOptions, fused
 from wellread.index.titles import LOOKED_AT
 from wellread.types import Passage
 
@@ -90,7 +91,7 @@ class SegmentWords:
         self._own, self._whole = parts["own"], parts["whole"]  # passages, and tokens of each field
         self._lengths = parts["lengths"].reshape(rows, len(FIELDS))
 
-    def search(self, words: Sequence[str], limit: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def search(self, words: Sequence[str], limit: int) -> Ranked:
         """Rows and BM25 scores in the whole of at least the `limit` best passages, best first; equal ones in their order."""
         terms = [(field, word) for word in words for field in FIELDS]
         hashes = np.array([hashed("\0".join(term)) for term in terms], np.uint64)
@@ -107,8 +108,7 @@ class SegmentWords:
         own, means = (sums[1:] / max(1, sums[0]) for sums in (self._own, self._whole))
         own[own == 0] = means[means == 0] = 1.0
         if (own == means).all():
-            rows, scores = zip(*found, strict=True) if (found := self._words.weighed(parts, limit)) else ((), ())
-            return np.array(rows, np.int64), np.array(scores, np.float32)
+            return self._words.weighed(parts, limit)
         numbers = self._numbers[at].astype(np.int64)
         order = np.argsort(numbers, kind="stable")
         asked = _Asked(numbers[order], fields[order], (_WEIGHTS[fields] * rarities * (_K1 + 1))[order], means)
@@ -116,11 +116,10 @@ class SegmentWords:
         reach = max(1.0, (means / own).max()) * (1 + 1e-5)
         wanted = limit + _SLACK
         while True:
-            listed, rough = self._words.best(parts, wanted)
-            rows = np.array(listed, np.int64)
+            rows, rough = self._words.best(parts, wanted)
             scores = self._scores(rows, asked)
             order = np.lexsort((rows, -scores))[:limit]
-            if len(rows) < wanted or rough[-1] * reach < scores[order[-1]]:
+            if len(rows) < wanted or float(rough[-1]) * reach < scores[order[-1]]:
                 return rows[order], scores[order]
             wanted *= 2
 
@@ -250,7 +249,6 @@ class Candidates:
         return np.frombuffer(self.table, _COLUMNS)
 
 
-_Scored: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float32]]  # rows with their scores, best first
 _MOST_BYTES = 80_000  # of passages in one answer: Ray sends what is under 100 kB with the answer, and more by a detour of 4 ms
 
 
@@ -267,10 +265,9 @@ class Shard:
             raise DamagedFile(f"{folder} is damaged: it does not know the places of all its passages")
 
     @cached_property
-    def worded(self) -> list[tuple[int, SegmentWords]]:
+    def worded(self) -> list[SegmentWords]:
         beside = self.index.folder / BESIDE / WORDS
-        parts = self.index.segments
-        return [(one.base, SegmentWords(one.words, beside / one.entry.name, one.entry.rows)) for one in parts]
+        return [SegmentWords(one.words, beside / one.entry.name, one.entry.rows) for one in self.index.segments]
 
     def candidates(self, wanted: Wanted) -> Candidates:
         """As many as the whole index would look at, by words and by meaning."""
@@ -311,18 +308,12 @@ class Shard:
             found.append(line)
         return tuple(found)
 
-    def _by_words(self, wanted: Wanted) -> _Scored:
+    def _by_words(self, wanted: Wanted) -> Ranked:
         if not wanted.words or not self.index.manifest.words:
             return NOTHING
-        limit, removed = 2 * wanted.depth, self.index.removed
-        found = [(base, *segment.search(wanted.words, limit + len(removed))) for base, segment in self.worded]
-        rows = np.concatenate([base + part for base, part, _ in found])
-        scores = np.concatenate([part for *_, part in found])
-        if removed:
-            kept = ~np.isin(rows, list(removed))
-            rows, scores = rows[kept], scores[kept]
-        order = np.lexsort((rows, -scores))[:limit]
-        return rows[order], scores[order]
+        limit = 2 * wanted.depth
+        found = (words.search(wanted.words, limit + len(self.index.removed)) for words in self.worded)
+        return self.index.together(found, limit)
 
 
 def write_beside(home: Path, ordinals: NDArray[np.int64]) -> None:

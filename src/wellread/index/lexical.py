@@ -14,7 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wellread.errors import DamagedFile, IndexFault, panics_as
+from wellread.index.rows import NOTHING, Ranked, in_order, pairs
 from wellread.questions.languages import ENGLISH, NAMES, NO_STOP_WORDS
 from wellread.text.lexicon import UNSPACED_CLASS
 from wellread.text.places import about
@@ -155,23 +158,27 @@ class Words:
 
     def search(self, text: str, limit: int) -> list[tuple[int, float]]:
         """(row, score) of the passages that hold the words, best first (BM25)."""
+        return pairs(self.ranked(text, limit))
+
+    def ranked(self, text: str, limit: int) -> Ranked:
+        """The same as two arrays."""
         return self.weighed([(field, term, weight) for term in self.terms(text) for field, weight in FIELDS.items()], limit)
 
-    def weighed(self, parts: Sequence[tuple[str, str, float]], limit: int) -> list[tuple[int, float]]:
+    def weighed(self, parts: Sequence[tuple[str, str, float]], limit: int) -> Ranked:
         """The same for terms (field, term, weight) of one's own."""
         # Ties in the order of the passages: the order inside tantivy depends on how parts were merged.
-        return sorted(zip(*self.best(parts, limit), strict=True), key=lambda item: (-item[1], item[0]))
+        return in_order(self.best(parts, limit), limit)
 
-    def best(self, parts: Sequence[tuple[str, str, float]], limit: int) -> tuple[list[int], list[float]]:
-        """Rows and scores, best first; ties in no order."""
+    def best(self, parts: Sequence[tuple[str, str, float]], limit: int) -> Ranked:
+        """The same, with ties in no order."""
         limit = min(limit, self._searcher.num_docs)  # tantivy makes room for as many as it is asked for
         if limit < 1 or not parts:
-            return [], []
+            return NOTHING
         with panics_as(IndexFault, f"{self._name}: searching the words"):
             query = self._query(parts)
             hits = self._searcher.search(query, limit, count=False).hits
             rows = self._searcher.fast_field_values("row", [address for _, address in hits])
-        return [int(row or 0) for row in rows], [float(score) for score, _ in hits]
+        return np.array([int(row or 0) for row in rows], np.int64), np.array([score for score, _ in hits], np.float32)
 
     def _query(self, parts: Sequence[tuple[str, str, float]]) -> tantivy.Query:
         make, should = self._tantivy.Query, self._tantivy.Occur.Should

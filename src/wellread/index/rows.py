@@ -17,6 +17,8 @@ from wellread.index.blocks import Blocks, Seals, mapped, unsealed
 from wellread.index.quantize import Bytes, Floats
 
 Numbers: TypeAlias = NDArray[np.int64]
+Ranked: TypeAlias = tuple[Numbers, Floats]  # numbers with their scores
+NOTHING: Ranked = (np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 ROWS = "rows.i8"
 FLOATS = "rows.f32"  # the first vectors of an index, until there are enough of them to choose the scale of the bytes
@@ -94,6 +96,17 @@ class RowFile:
                 file.seek(number * self._dimensions)
                 file.readinto(found[place].data)
         return found
+
+
+def in_order(found: Ranked, limit: int) -> Ranked:
+    """The best, best first; equal ones in the order of their numbers."""
+    rows, scores = found
+    order = np.lexsort((rows, -scores))[:limit]
+    return rows[order], scores[order]
+
+
+def pairs(found: Ranked) -> list[tuple[int, float]]:
+    return list(zip(found[0].tolist(), found[1].tolist(), strict=True))
 
 
 def best(scores: Floats, limit: int) -> Numbers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from wellread.index.keys import Table
 from wellread.index.lexical import Words
 from wellread.index.manifest import Manifest
 from wellread.index.quantize import Bytes, Codes, Floats, check
-from wellread.index.rows import FLOATS, READERS, ROWS, Numbers, Rows, best
+from wellread.index.rows import FLOATS, NOTHING, READERS, ROWS, Numbers, Ranked, Rows, best, in_order, pairs
 from wellread.index.texts import TextStore, bounded
 from wellread.index.titles import weigh_titles
 from wellread.protocols import Embedder
@@ -91,11 +91,11 @@ class SegmentReader:
     def _watch(self) -> seal.Watch:
         return seal.Watch(self.folder, self.entry.files, f"{lexical.FOLDER}/")
 
-    def by_words(self, text: str, limit: int) -> list[tuple[int, float]]:
-        """(row, BM25 score), best first."""
+    def by_words(self, text: str, limit: int) -> Ranked:
+        """Rows and BM25 scores, best first."""
         self._watch.check()
         with self.damage():
-            return self.words.search(text, limit)
+            return self.words.ranked(text, limit)
 
     def close(self) -> None:
         """End what runs in the background."""
@@ -122,7 +122,7 @@ class SegmentReader:
 
     def nearest(
         self, query: Floats, scaled: Floats, limit: int, candidates: int, mode: Mode, readers: ThreadPoolExecutor
-    ) -> tuple[Numbers, Floats]:
+    ) -> Ranked:
         """Rows closest in meaning with their scores, best first. `scaled` is the query for int8 rows."""
         count = self.entry.vectors
         if not count:
@@ -134,8 +134,7 @@ class SegmentReader:
         with self.damage():
             found = self.coarse.candidates(query, min(candidates, count), mode, readers)
             scores = self.rows.scores(scaled, found, readers)
-        order = np.lexsort((found, -scores))[:limit]
-        return found[order], scores[order]
+        return in_order((found, scores), limit)
 
     def find(self, table: Table, name: str, key: str) -> list[int]:
         """Rows under a name, confirmed against the text; `key` is the passage's field."""
@@ -174,7 +173,6 @@ class Leaves(Sequence[Hit]):
 
 
 Fusion: TypeAlias = Literal["scores", "ranks"]
-NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.float32))
 MEANING_WEIGHT = 0.6  # against 0.4 for the words; chosen on ../shared/data, see docs/log/index.md
 _MAX_QUERY = 20_000  # characters; the rest of a pasted book does not make the question clearer
 _NAMED, _OF_A_NAME = 24, 3  # titles in a text, and passages of each
@@ -330,7 +328,7 @@ class LocalIndex:
         text, depth = readable(text), max(limit, options.similarity_search_top_k_nodes)
         wanted = 2 * depth if options.words and self.manifest.words else 0
         worded, vector = await asyncio.gather(
-            asyncio.to_thread(self.by_words, text, wanted), self._vector(text, embedder if options.meaning else None)
+            asyncio.to_thread(self.worded, text, wanted), self._vector(text, embedder if options.meaning else None)
         )
         return await asyncio.to_thread(self._combined, text, worded, vector, limit, depth, options)
 
@@ -341,14 +339,13 @@ class LocalIndex:
     def _combined(
         self,
         text: str,
-        worded: list[tuple[int, float]],
+        worded: Ranked,
         vector: Floats | None,
         limit: int,
         depth: int,
         options: SearchOptions,
     ) -> list[Found]:
-        rows, scores = zip(*worded, strict=True) if worded else NOTHING
-        found = self.scored((np.array(rows, np.int64), np.array(scores, np.float32)), vector, depth, options)
+        found = self.scored(worded, vector, depth, options)
         ranked = fused(found, depth, options.fusion)
         if options.fusion != "ranks":
             ranked = weigh_titles(text, ranked, self.title, self.passage)
@@ -357,7 +354,7 @@ class LocalIndex:
         columns = ([None if isnan(x) else x for x in column[at].tolist()] for column in (found.words, found.meaning))
         return [Found(row, score, words, meaning) for (row, score), words, meaning in zip(ranked, *columns, strict=True)]
 
-    def scored(self, worded: tuple[Numbers, Floats], vector: Floats | None, depth: int, options: SearchOptions) -> Scored:
+    def scored(self, worded: Ranked, vector: Floats | None, depth: int, options: SearchOptions) -> Scored:
         """Rows that were found by words, and those near a vector, in their order with the scores of both.
 
         What only the words found gets its true cosine; the other way round the words' score is nearly zero.
@@ -382,34 +379,34 @@ class LocalIndex:
 
     def by_words(self, text: str, limit: int) -> list[tuple[int, float]]:
         """(number, BM25 score), best first."""
-        extra = len(self.removed)
-        found: list[tuple[int, float]] = []
-        for segment in self.segments:
-            wanted = limit + min(extra, segment.entry.rows)
-            found.extend((segment.base + row, score) for row, score in segment.by_words(text, wanted))
-        return self._kept(found, limit)
+        return pairs(self.worded(text, limit))
+
+    def worded(self, text: str, limit: int) -> Ranked:
+        """The same as two arrays."""
+        gone = len(self.removed)
+        return self.together((segment.by_words(text, limit + min(gone, segment.entry.rows)) for segment in self.segments), limit)
 
     def by_meaning(self, vector: Floats, limit: int, options: SearchOptions | None = None) -> list[tuple[int, float]]:
         """(number, cosine), best first."""
-        rows, scores = self.nearest(vector, limit, options)
-        return list(zip(rows.tolist(), scores.tolist(), strict=True))
+        return pairs(self.nearest(vector, limit, options))
 
-    def nearest(self, vector: Floats, limit: int, options: SearchOptions | None = None) -> tuple[Numbers, Floats]:
+    def nearest(self, vector: Floats, limit: int, options: SearchOptions | None = None) -> Ranked:
         """The same as two arrays."""
         options = options or SearchOptions()
         scaled = vector * self._scale
         wanted = limit + min(len(self.removed), limit)
         candidates = wanted * options.similarity_search_rescore_multiplier
-        parts = [NOTHING]
-        for segment in self.segments:
-            found, scores = segment.nearest(vector, scaled, wanted, candidates, options.mode, self.pool)
-            parts.append((found + segment.base, scores))
-        rows, scores = np.concatenate([rows for rows, _ in parts]), np.concatenate([scores for _, scores in parts])
+        asked = (vector, scaled, wanted, candidates, options.mode, self.pool)
+        return self.together((segment.nearest(*asked) for segment in self.segments), limit)
+
+    def together(self, found: Iterable[Ranked], limit: int) -> Ranked:
+        """What each segment has found, by number, best first; without forgotten passages."""
+        parts = [(rows + segment.base, scores) for segment, (rows, scores) in zip(self.segments, found, strict=True)]
+        rows, scores = (np.concatenate(column) for column in zip(NOTHING, *parts, strict=True))
         if self.removed:
             kept = ~np.isin(rows, list(self.removed))
             rows, scores = rows[kept], scores[kept]
-        order = np.lexsort((rows, -scores))[:limit]
-        return rows[order], scores[order]
+        return in_order((rows, scores), limit)
 
     def passage(self, row: int) -> Passage:
         """A passage by its number."""
@@ -475,10 +472,6 @@ class LocalIndex:
             segment.close()
         if "pool" in self.__dict__:
             self.pool.shutdown(wait=False)
-
-    def _kept(self, found: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
-        kept = [item for item in found if item[0] not in self.removed] if self.removed else found
-        return sorted(kept, key=lambda item: (-item[1], item[0]))[:limit]
 
     def _place(self, row: int) -> tuple[SegmentReader, int]:
         segment = self.segments[bisect_right(self.segments, row, key=lambda segment: segment.base) - 1]
