@@ -28,7 +28,7 @@ from wellread.index.following import Following
 from wellread.index.inputs import InputOptions
 from wellread.index.manifest import Manifest
 from wellread.index.seal import problems
-from wellread.index.search import LocalIndex
+from wellread.index.search import LocalIndex, SearchOptions
 from wellread.types import Passage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -216,6 +216,16 @@ async def test_a_stopped_build_is_taken_up_and_gives_the_same(tmp_path: Path, mo
     words = [postings(LocalIndex.open(tmp_path / name).segments[0].words) for name in ("whole", "torn")]
     assert list(words[0]) == list(words[1])
     assert not (tmp_path / "torn" / "building").exists()
+
+
+async def test_an_index_without_words_is_searched_by_meaning(tmp_path: Path) -> None:
+    await build(tmp_path / "with", feed(numbered(50)))
+    await build(tmp_path / "without", feed(numbered(50)), BuildOptions(words=False))
+    with_words, without = (LocalIndex.open(tmp_path / name) for name in ("with", "without"))
+    hits = await without.search("Number 7 speaks of train", WordEmbedder(), 3)
+    assert len(hits) == 3
+    assert hits == await with_words.search("Number 7 speaks of train", WordEmbedder(), 3, SearchOptions(words=False))
+    assert without.by_words("train", 3) == []
 
 
 async def test_resume_with_something_else_is_refused(tmp_path: Path) -> None:

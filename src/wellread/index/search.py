@@ -326,7 +326,7 @@ class LocalIndex:
         """The same by number and with the scores of each part."""
         options = options or SearchOptions()
         text, depth = readable(text), max(limit, options.similarity_search_top_k_nodes)
-        wanted = 2 * depth if options.words and self.manifest.words else 0
+        wanted = 2 * depth if options.words else 0
         worded, vector = await asyncio.gather(
             asyncio.to_thread(self.worded, text, wanted), self._vector(text, embedder if options.meaning else None)
         )
@@ -383,6 +383,8 @@ class LocalIndex:
 
     def worded(self, text: str, limit: int) -> Ranked:
         """The same as two arrays."""
+        if limit < 1 or not self.manifest.words:
+            return NOTHING
         gone = len(self.removed)
         return self.together((segment.by_words(text, limit + min(gone, segment.entry.rows)) for segment in self.segments), limit)
 
