@@ -313,6 +313,12 @@ def test_latex_with_commands_of_its_own_and_code_in_a_line() -> None:
     assert said(page) == [("paragraph", "A stray 5 mark. Run lamp_on -x {a} at $t_0$. Done.")]
 
 
+def test_latex_has_accents_on_its_letters_and_money_is_no_formula() -> None:
+    body = r"G\"odel met Erd\H{o}s and na{\"\i}ve {\O}rsted \& \v{S}imon for \$5 or \$6.\\'t was late."
+    page = read(f"\\begin{{document}}\n{body}\n\\end{{document}}\n", "lamp.tex")
+    assert said(page) == [("paragraph", "Gödel met Erdős and naïve Ørsted & Šimon for $5 or $6. 't was late.")]
+
+
 def test_latex() -> None:
     page = read(TEX, "lamp.tex")
     assert (page.kind, page.title, page.author) == ("tex", "On Lamps", "Ada Moor")

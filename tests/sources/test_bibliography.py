@@ -16,7 +16,8 @@ from tests.wire.loopback import Asked, Reply
 from wellread.citations.references import Cited, written
 from wellread.errors import SourceError, UsageError
 from wellread.plugins import parse_source
-from wellread.sources.bibliography import entries, spelled
+from wellread.reading.tex import spelled
+from wellread.sources.bibliography import entries
 from wellread.types import Query, Reference
 
 pytestmark = pytest.mark.anyio
@@ -79,6 +80,10 @@ def test_bibtex_is_read(folder: Path) -> None:
     assert (
         spelled(r"Fran{\c c}ois Sm{\"u}ller, G{\'e}rard {\O}rsted, \v{S}imon, {\ss}")
         == "François Smüller, Gérard Ørsted, Šimon, ß"
+    )
+    assert (
+        spelled(r"{The {\TeX}book}: $\alpha_1$-decay \& \LaTeX of \{x\}~-- \$5 \emph{and} \$6\\\"ubung \ldots so")
+        == r"The TeXbook: $\alpha_1$-decay & LaTeX of {x} – $5 and $6 übung … so"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from wellread.reading.builder import code, entry, row, titled
@@ -29,20 +30,28 @@ _SILENT = re.compile(
 )
 _AROUND = re.compile(r"\\(?:begin|end)\{[^{}]{1,60}\}(?:\[[^\]]{0,200}\])?")
 _LINKED = re.compile(r"\\href\{[^{}]{0,500}\}")
-_COMMAND = re.compile(r"\\(?:[a-zA-Z]+\*?(?:\[[^\]]{0,200}\])?[ \t]*)")
 _SIGNS = {r"\%": "%", r"\&": "&", r"\_": "_", r"\#": "#", r"\$": "$", r"\{": "{", r"\}": "}", r"\\": "\n", "~": " ", "``": "“",
-          "''": "”", "---": "—", "--": "–", r"\,": " ", r"\ ": " ", r"\-": "", r"\/": "", r"\@": ""}  # fmt: skip
-_SIGN = re.compile("|".join(map(re.escape, sorted(_SIGNS, key=len, reverse=True))))
-_SPECIAL = {r"\LaTeX": "LaTeX", r"\TeX": "TeX", r"\ldots": "…", r"\dots": "…", r"\ss": "ß", r"\textbackslash": "∖"}
+          "''": "”", "---": "—", "--": "–", r"\,": " ", r"\ ": " ", r"\-": "", r"\/": "", r"\@": "",
+          r"\LaTeX": "LaTeX", r"\TeX": "TeX", r"\ldots": "…", r"\dots": "…", r"\textbackslash": "∖",
+          r"\ss": "ß", r"\o": "ø", r"\O": "Ø", r"\l": "ł", r"\L": "Ł", r"\ae": "æ", r"\AE": "Æ", r"\oe": "œ", r"\OE": "Œ",
+          r"\aa": "å", r"\AA": "Å", r"\i": "ı"}  # fmt: skip
+_WORD = r"\\(?:LaTeX|TeX|l?dots|textbackslash)(?![a-zA-Z])"
+_COMMAND = r"(\\[a-zA-Z]+)\*?(?:\[[^\]]{0,200}\])?[ \t]*(?:\{\})?"
+_MARKUP = re.compile("|".join((*map(re.escape, (sign for sign in _SIGNS if not sign[1:].isalpha())), _WORD, _COMMAND, "[{}]")))
+_MARKS = (*range(0x300, 0x305), 0x306, 0x307, 0x308, 0x30A, 0x30B, 0x30C, 0x323, 0x327, 0x328, 0x331)
+_ACCENTS = dict(zip("`'^~=u.\"rHvdckb", map(chr, _MARKS), strict=True))
+_ACCENTED = re.compile(
+    r"""\\\\|\\([`'^~=."]|[uvHckrdb](?![a-zA-Z]))\s*(?:\{\s*\\?([a-zA-Z])\s*\}|\\?([a-zA-Z])(?![a-zA-Z]*\{))"""
+)
 _KEPT = "\x02"  # around the number of what is put back when everything else is done
-_MATH = re.compile(r"\$\$?[^$]{1,2000}\$\$?|\\\[.{1,1000}?\\\]|\\\(.{1,1000}?\\\)", re.DOTALL)
+_MATH = re.compile(r"(?<!\\)\$\$?[^$]{1,2000}\$\$?|\\\[.{1,1000}?\\\]|\\\(.{1,1000}?\\\)", re.DOTALL)
 
 
 def read_tex(text: str, url: str, name: str = "") -> Page:
     head, _, body = text.partition("\\begin{document}")
     title, author = _TITLE.search(text), _AUTHOR.search(text)
     blocks = tuple(_blocks((body or head).partition("\\end{document}")[0]))
-    return titled("tex", blocks, url, name, _said(title[1]) if title else "", _said(author[1]) if author else None)
+    return titled("tex", blocks, url, name, spelled(title[1]) if title else "", spelled(author[1]) if author else None)
 
 
 def _blocks(body: str) -> Iterator[Block]:
@@ -70,7 +79,7 @@ def _tabled(body: str) -> Iterator[Block]:
     for text, table in _environments(body, _TABLE):
         yield from _sections(text)
         for line in re.split(r"\\\\(?:\[[^\]]{0,50}\])?|\\tabularnewline", table):
-            cells = [_said(cell) for cell in re.split(r"(?<!\\)&", re.sub(r"\\(?:hline|toprule|midrule|bottomrule)", "", line))]
+            cells = [spelled(cell) for cell in re.split(r"(?<!\\)&", re.sub(r"\\(?:hline|toprule|midrule|bottomrule)", "", line))]
             if any(cells):
                 yield row(cells)
 
@@ -79,7 +88,7 @@ def _sections(body: str) -> Iterator[Block]:
     at = 0
     for heading in _HEADING.finditer(body):
         yield from _paragraphs(body[at : heading.start()])
-        yield Block("heading", _said(heading[2]), min(_LEVELS.index(heading[1]) + 1, 6))
+        yield Block("heading", spelled(heading[2]), min(_LEVELS.index(heading[1]) + 1, 6))
         at = heading.end()
     yield from _paragraphs(body[at:])
 
@@ -87,18 +96,23 @@ def _sections(body: str) -> Iterator[Block]:
 def _paragraphs(body: str) -> Iterator[Block]:
     for part in re.split(r"\n[ \t]*\n+|\\par\b", body):
         first, *items = _ITEM.split(part)
-        if text := _said(first):
+        if text := spelled(first):
             yield Block("paragraph", text)
         for term, said in zip(items[::2], items[1::2], strict=True):
-            text = _said(said)
+            text = spelled(said)
             if term:
-                yield entry(_said(term), text)
+                yield entry(spelled(term), text)
             elif text:
                 yield Block("item", text, 1)
 
 
-def _said(text: str) -> str:
-    """The words; a formula is kept as it is, for nothing says it better."""
+def _accented(found: re.Match[str]) -> str:
+    """An accent on its letter; the end of a line as it is."""
+    return unicodedata.normalize("NFC", (found[2] or found[3]) + _ACCENTS[found[1]]) if found[1] else found[0]
+
+
+def spelled(text: str) -> str:
+    """The words; accents are on their letters. A formula is kept as it is, for nothing says it better."""
     kept: list[str] = []
 
     def keep(found: re.Match[str], group: int = 0) -> str:
@@ -107,9 +121,7 @@ def _said(text: str) -> str:
 
     text = _VERBATIM.sub(lambda found: keep(found, 2), text.replace(_KEPT, ""))
     text = _MATH.sub(keep, _DEFINED.sub("", text))
-    for command, sign in _SPECIAL.items():
-        text = re.sub(re.escape(command) + r"(?![a-zA-Z])(?:\{\})?", sign, text)
+    text = _ACCENTED.sub(_accented, text)
     text = _LINKED.sub("", _AROUND.sub(" ", _SILENT.sub("", text)))
-    text = _SIGN.sub(lambda found: _SIGNS[found[0]], text)
-    text = _COMMAND.sub("", text).replace("{", "").replace("}", "")
+    text = _MARKUP.sub(lambda found: _SIGNS.get(found[1] or found[0], ""), text)
     return " ".join(re.sub(f"{_KEPT}(\\d+){_KEPT}", lambda found: kept[int(found[1])], text).split())

@@ -7,7 +7,6 @@ import asyncio
 import calendar
 import re
 import sqlite3
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -25,6 +24,7 @@ from wellread.errors import SourceError, UsageError
 from wellread.net.payload import Payload
 from wellread.parameters import CountOrZero, Range, fill, param
 from wellread.protocols import Parts, Source
+from wellread.reading.tex import spelled
 from wellread.sources import files
 from wellread.sources.hits import fused, lines
 from wellread.sources.memory import Memory
@@ -192,11 +192,6 @@ _ENTRY = re.compile(r"@\s*(\w+)\s*[{(]\s*")
 _FIELD = re.compile(r"\s*,?\s*([\w:+-]+)\s*=\s*")
 _BARE = re.compile(r"[^\s,#{}()\"]+")
 _MONTHS = {name.lower(): "" for name in calendar.month_abbr}  # macros that all styles have
-_MARKS = (*range(0x300, 0x305), 0x306, 0x307, 0x308, 0x30A, 0x30B, 0x30C, 0x323, 0x327, 0x328, 0x331)
-_ACCENTS = dict(zip("`'^~=u.\"rHvdckb", map(chr, _MARKS), strict=True))
-_ACCENTED = re.compile(r"""\\([`'^~=."]|[uvHckrdb](?![a-zA-Z]))\s*(?:\{\s*\\?([a-zA-Z])\s*\}|\\?([a-zA-Z]))""")
-_LETTERS = dict(zip(["ss", "o", "O", "l", "L", "ae", "AE", "oe", "OE", "aa", "AA", "i"], "ßøØłŁæÆœŒåÅı", strict=True))
-_LETTER = re.compile(r"\\(" + "|".join(sorted(_LETTERS, key=len, reverse=True)) + r")(?![a-zA-Z])\s*")
 _TAG = re.compile(r"([A-Z][A-Z0-9])  ?- ?(.*)")
 
 
@@ -249,15 +244,6 @@ def _closed(text: str, at: int) -> int:
             return place
         depth += (sign == "{") - (sign == "}")
     return len(text)
-
-
-def spelled(value: str) -> str:
-    """A value of BibTeX as words: accents as letters, braces and commands gone."""
-    value = _ACCENTED.sub(lambda found: unicodedata.normalize("NFC", (found[2] or found[3]) + _ACCENTS[found[1]]), value)
-    value = _LETTER.sub(lambda found: _LETTERS[found[1]], value)
-    value = re.sub(r"\\([&%$#_{}])", "\x00\\1", value).replace("---", "—").replace("--", "–").replace("~", " ")
-    value = re.sub(r"(?<!\x00)[{}]|\\[a-zA-Z]+\s*|\x00", "", value)
-    return " ".join(value.replace("``", "“").replace("''", "”").split())
 
 
 def read_ris(text: str) -> Iterator[dict[str, list[str]]]:
