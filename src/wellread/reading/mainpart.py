@@ -15,7 +15,6 @@ from wellread.reading.hints import COMMENTS, STRONG, USUAL, is_about_the_page, n
 
 _WHOLE = frozenset({"html", "body"})
 _CELLS = frozenset({"td", "th", "dt", "dd"})
-_MAY_BE_SHORT = _CELLS | {"pre"}
 _LISTS = frozenset({"ul", "ol", "dl"})
 
 
@@ -67,13 +66,12 @@ def weigh(tree: Tree) -> None:
 
 def _weight(run: Run) -> float:
     plain = run.words - run.linked
-    tag = run.node.tag
     if run.is_heading:
         return -8.0 if run.linked * 2 > run.words else 0.0
     if run.linked * 5 > run.words * 3:
         return -2.0 - run.linked
     if plain < 8:
-        return 0.0 if tag in _MAY_BE_SHORT else -1.0
+        return -1.0
     return plain - 0.5 * run.linked - 2.0
 
 
@@ -157,11 +155,11 @@ def _card_of(heading: Node) -> Node:
     return card
 
 
-def _spare(tree: Tree, *, everything: bool) -> None:
-    """Take back what was dropped; if not everything, then not what is mostly links, and not comments."""
+def _spare(tree: Tree) -> None:
+    """Take back what was dropped, but for what is mostly links, and comments."""
     for node in tree.nodes:
         accused = node.linked * 2 > node.words or node.tag == "footer" or not node.tokens.isdisjoint(COMMENTS)
-        if node.dropped and (everything or not accused):
+        if not accused:
             node.dropped = ""
 
 
@@ -261,14 +259,11 @@ def _prose(runs: Sequence[Run]) -> float:
 
 
 def _second_opinion(tree: Tree, kept: list[Run]) -> list[Run]:
-    """Where names took nearly all: once believing only those of links and comments; if that is nothing, believing none."""
+    """Where names took nearly all: believing only those of links and comments."""
     before = [node.dropped for node in tree.nodes]
-    for everything in (False, True):
-        if everything and _prose(kept) > _ENOUGH:
-            break
-        _spare(tree, everything=everything)
-        sum_up(tree)
-        kept = max(kept, _chosen(tree), key=_prose)
+    _spare(tree)
+    sum_up(tree)
+    kept = max(kept, _chosen(tree), key=_prose)
     for node, reason in zip(tree.nodes, before, strict=True):
         node.dropped = reason
     return kept
