@@ -59,6 +59,7 @@ def test_what_is_told_comes_with_what_belongs_to_it() -> None:
         (listed, "Press F9 to start again.", "- Press Ctrl+Y to redo.\n- Press F9 to start again.\n- Press F1 for help."),
         (prose, "Then wipe the glass.", "Switch it off. Then wipe the glass. The reason is that soap leaves streaks."),
         (table, "| Friend | 30 |", "| Who | A year |\n| Friend | 30 |\n| Junior | 95 |"),
+        ("## Fees\n\n- A boat costs 9.\n- An oar costs 2.", "A boat costs 9.", "- A boat costs 9.\n- An oar costs 2."),
         (long, "This is told.", "One stands before. This is told. One stands behind."),
     ):
         start = text.index(told)

@@ -101,7 +101,8 @@ def with_context(text: str, start: int, end: int) -> tuple[int, int]:
     start, end = min(start, whole[0]), max(end, whole[1])
     line = text.rfind("\n", 0, whole[0]) + 1
     if ITEM.match(text, line) or text.startswith("| ", line):
-        for block in (*blocks[last + 1 : last + 2], *blocks[max(0, first - 1) : first]):
+        beside = (*blocks[last + 1 : last + 2], *blocks[max(0, first - 1) : first])
+        for block in (one for one in beside if not text.startswith("#", one[0][0])):
             wider = min(start, block[0][0]), max(end, block[-1][1])
             start, end = wider if wider[1] - wider[0] <= _SHOWN else (start, end)
     return start, end
