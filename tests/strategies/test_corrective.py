@@ -139,6 +139,14 @@ async def test_any_irrelevant_passage_triggers_the_web_with_yes_and_no() -> None
     assert world.of(events.Numbered)[0].passage.title == "Agents"
 
 
+@pytest.mark.parametrize(("grader", "read", "asked"), [("llm", False, True), ("evaluator", True, False)])
+async def test_who_grades_is_a_parameter(grader: str, read: bool, asked: bool) -> None:
+    world = bench(lambda text: 0.9, grade="yes", answer="So. [1]")
+    await world.ask(Corrective, MEMORY, grader=grader)
+    assert bool(world.grades.batches) is read
+    assert any(event.role == "grade" for event in world.of(events.ModelCalled)) is asked
+
+
 async def test_any_can_be_asked_for_with_scores_too() -> None:
     world = bench(lambda text: 0.9 if "memory" in text.lower() else 0.02, answer="So. [1]")
     await world.ask(Corrective, MEMORY, when="any")

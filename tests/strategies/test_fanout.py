@@ -213,6 +213,12 @@ async def test_searches_that_run_out_still_give_a_cited_answer() -> None:
     assert answer.text == ANSWER
 
 
+async def test_each_query_asks_for_so_many_results() -> None:
+    bench = news()
+    await bench.ask(Fanout, QUESTION, results_per_query=7)
+    assert {query.limit for query in bench.source.asked} == {7}
+
+
 async def test_21_queries_take_hardly_longer_than_one() -> None:
     bench = news(source=Shelf(ARTICLES, delay=0.2))
     begun = time.monotonic()

@@ -192,11 +192,12 @@ async def test_every_configured_source_is_an_action_with_help_and_example() -> N
     assert "many towns" in thoughts(bench)[1][1]
 
 
-async def test_hits_shows_more_than_the_best() -> None:
+@pytest.mark.parametrize("hits", [1, 3, 4])
+async def test_hits_shows_more_than_the_best(hits: int) -> None:
     shelf = Shelf([entry(f"Town {n}", f"A town, number {n}.") for n in range(5)], name="library")
     bench = wiki("Action: library: town\nPAUSE", "Answer: Town 1 is a town. [2]", source=shelf)
-    await bench.ask(React, "Which towns?", hits=3, wikipedia="none")
-    assert len(bench.of(events.Numbered)) == 3
+    await bench.ask(React, "Which towns?", hits=hits, wikipedia="none")
+    assert len(bench.of(events.Numbered)) == hits
     assert "wikipedia" not in bench.scripted.prompts[0].messages[0].text.partition("The actions")[2].partition("An action is")[0]
 
 
@@ -212,6 +213,16 @@ async def test_pages_are_read_only_from_addresses_that_came_up() -> None:
     answer = await bench.ask(React, "How many people live in England?")
     assert pages.read_urls == ["https://wiki.example/England"]
     assert supported(answer) == [True]
+
+
+async def test_a_turn_and_a_page_that_is_read_have_so_many_tokens() -> None:
+    pages = Pages({"https://wiki.example/England": ["England has 56 million people. " * 100]})
+    script = ("Action: wikipedia: England\nPAUSE", "Action: read: https://wiki.example/England\nPAUSE", "Answer: 56 million. [2]")
+    bench = wiki(*script, page_reader=pages)
+    await bench.ask(React, "How many people live in England?", page_tokens=50, turn_tokens=66)
+    (cut,) = bench.of(events.Cut)
+    assert 25 < cut.kept_tokens <= 50 < cut.of_tokens
+    assert {prompt.max_tokens for prompt in bench.scripted.prompts} == {66}
 
 
 async def test_a_page_that_fails_and_a_search_that_fails_are_observations() -> None:
