@@ -79,6 +79,8 @@ async def test_guided_asks_once_and_shows_the_chain_in_its_order(stage: Callable
     assert 0 < answer.usage.pairs <= 60
     few = await here.ask(TWO_STEPS, "guided", passages=2)
     assert len(few.passages) == 2
+    most, fewest = [len((await here.ask(TWO_STEPS, "guided", least=least)).passages) for least in (0, 1)]
+    assert most > fewest == 2  # however unlikely they are
 
 
 async def test_guided_without_the_evaluator_answers_from_a_plain_search(stage: Callable[..., Stage]) -> None:

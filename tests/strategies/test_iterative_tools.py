@@ -61,6 +61,15 @@ async def test_a_long_query_is_sent_as_it_is() -> None:
     assert [query.text for query in bench.source.asked] == [long]
 
 
+async def test_what_a_model_writes_behind_its_own_tags_was_not_found() -> None:
+    """No stop sequence ends these where the model has tools."""
+    invented = "<search_query>Oppenheimer film</search_query><information>It came out in 1999. [1]</information>"
+    bench = films(invented, INFORMATION, ANSWER)
+    await bench.ask(Iterative, MOVIES)
+    assert [query.text for query in bench.source.asked] == ["Oppenheimer film"]
+    assert not any("1999" in bench.prompt(place) for place in (1, 2))
+
+
 async def test_no_more_searches_than_allowed() -> None:
     bench = films(calls("Oppenheimer film", "Margaret God", "Pottery"), INFORMATION, ANSWER)
     await bench.ask(Iterative, MOVIES, max_searches=2)

