@@ -280,7 +280,7 @@ def _read_content(tokens: list[Token], words: Words) -> None:
         words.content.update(dict.fromkeys(keys))
         if token.kind == "stop" and token.raw not in _LIGHT:
             denied = False
-        elif denied and keys and token.form not in lexicon.SKIPPED_BY_NEGATION:
+        elif denied and keys:
             words.negated.add(keys[0])
             denied = False
 
