@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from wellread.citations.check import sentences
 from wellread.text import lexicon
+from wellread.text.sentences import sentences
 from wellread.types import Passage
 
 FOLDERS = ("squad2_en_part", "clapnq", "musique_train100", "pubmedqa", "mtrag")

@@ -10,7 +10,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests.timing import seconds
 
-from wellread.citations.check import check, sentences
+from wellread.citations.check import check
+from wellread.text.sentences import sentences
 from wellread.types import Passage, Sentence
 
 GALILEO = Passage(

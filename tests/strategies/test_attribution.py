@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.citations.check import strip_markers
 from wellread.strategies.attribution import Attribution, attributed
+from wellread.text.markers import strip_markers
 from wellread.types import Passage
 
 PASSAGES = {

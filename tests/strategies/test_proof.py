@@ -17,13 +17,13 @@ from tests.wire import openai
 from tests.wire.server import Response, as_json, serving
 
 from wellread import events
-from wellread.citations.check import strip_markers
 from wellread.effort import Effort
 from wellread.engine import Engine
 from wellread.ranking import verifier
 from wellread.ranking.verifier import Belief, Verifier
 from wellread.settings import Settings
 from wellread.strategies.proof import proofread
+from wellread.text.markers import strip_markers
 from wellread.types import Answer, Hit, Passage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from wellread.citations.check import check, sentences
+from wellread.citations.check import check
 from wellread.text.quoting import one_after_another, quoted
+from wellread.text.sentences import sentences
 from wellread.types import Passage
 
 CODE = "```\n  listen-address [::1]:8118\n  forward / proxy[1].example:8000\n```"

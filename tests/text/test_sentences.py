@@ -7,9 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.timing import seconds
 
-from wellread.citations.check import markers, sentences, strip_markers
-from wellread.text.markers import links
-from wellread.text.sentences import paragraphs, statements
+from wellread.text.markers import links, markers, strip_markers
+from wellread.text.sentences import paragraphs, sentences, statements
 
 
 def split(text: str) -> list[str]:

@@ -21,12 +21,9 @@ from wellread.text import patterns as re
 from wellread.text.amounts import UNITS
 from wellread.text.inert import unescaped
 from wellread.text.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
-from wellread.text.sentences import FENCE, paragraphs, prefix_end, sentences
+from wellread.text.sentences import FENCE, paragraphs, prefix_end
 from wellread.text.words import Words, fold, read
 from wellread.types import Citation, Passage, Sentence, Verdict
-
-__all__ = ["Weighed", "check", "markers", "sentences", "strip_markers", "weighed"]
-
 
 _HEADING = re.compile(r"#{1,6}[ \t]|\*\*[^*\n]+\*\*:?\Z|__[^_\n]+__:?\Z")
 _RULE_CELL = re.compile(r":?-*:?")

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from wellread import events
-from wellread.citations.check import strip_markers
 from wellread.core.unicode_safety import Encodable
 from wellread.evals.data import Question
+from wellread.text.markers import strip_markers
 from wellread.types import Answer, Passage
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

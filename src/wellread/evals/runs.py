@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from wellread import codec, events, plugins
-from wellread.citations.check import strip_markers
 from wellread.core.private_files import cache_folder
 from wellread.engine import Engine
 from wellread.errors import BadOutput, DamagedFile, IndexFault, ReplayMismatch, UsageError
@@ -36,6 +35,7 @@ from wellread.prompts.render import render
 from wellread.protocols import Embedder, Model
 from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
+from wellread.text.markers import strip_markers
 from wellread.types import Answer, Completion, Message, Passage, Prompt
 
 if TYPE_CHECKING:

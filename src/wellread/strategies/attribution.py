@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from wellread.citations.check import check, markers, sentences
+from wellread.citations.check import check
 from wellread.citations.evidence import read_ahead
 from wellread.strategies.relevance import content
-from wellread.text.markers import links
+from wellread.text.markers import links, markers
+from wellread.text.sentences import sentences
 from wellread.types import Passage
 
 _END = re.compile(r"[.!?…。！？।]+|\n")

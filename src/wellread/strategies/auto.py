@@ -18,7 +18,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from wellread.citations.check import check, sentences
+from wellread.citations.check import check
 from wellread.errors import BudgetExhausted, ModelError
 from wellread.events import AnswerDelta, Decided, Event
 from wellread.parameters import Share, param
@@ -33,6 +33,7 @@ from wellread.strategies.proof import proofread
 from wellread.strategies.quote import Quote, QuoteParams, Reading
 from wellread.strategies.react import React, ReactParams
 from wellread.strategies.recipe import AnsweringRoles, Recipe, Roles, stand_alone
+from wellread.text.sentences import sentences
 from wellread.text.words import read
 from wellread.types import Answer, Passage
 

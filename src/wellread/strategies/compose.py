@@ -13,7 +13,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from wellread.citations.check import sentences, strip_markers
 from wellread.errors import BudgetExhausted, ContextTooLong
 from wellread.events import AnswerDelta, Cut, Event
 from wellread.modelcall import LEAST_REPLY
@@ -25,7 +24,9 @@ from wellread.strategies.attribution import Attribution
 from wellread.strategies.proof import proofread
 from wellread.strategies.relevance import best, by_words
 from wellread.text.inert import Inert, leads_to
+from wellread.text.markers import strip_markers
 from wellread.text.quoting import one_after_another, quoted
+from wellread.text.sentences import sentences
 from wellread.types import Answer, Completion, Message, Passage, Prompt
 
 _DECLINED = re.compile(r"[*_#>\s]*no answer\b[*_\s]*(?:[:.–—-]+|\n|\Z)[*_\s]*", re.IGNORECASE)

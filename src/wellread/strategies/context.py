@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from wellread.citations.check import sentences
 from wellread.events import Cut
 from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run
+from wellread.text.sentences import sentences
 from wellread.types import Message, Passage
 
 _MARGIN = 64  # tokens for what chat templates add around messages

@@ -24,7 +24,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
-from wellread.citations.check import markers
 from wellread.effort import ALLOWED
 from wellread.events import Decided, Thought
 from wellread.parameters import Count, CountOrZero, Length, Range, param
@@ -36,6 +35,7 @@ from wellread.strategies.attribution import attributed
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.grading import CountedGrader
 from wellread.strategies.recipe import JudgingRoles, Recipe, stand_alone
+from wellread.text.markers import markers
 from wellread.text.neighbours import by_place
 from wellread.text.split import number_in_document, part_id
 from wellread.types import Answer, Hit, Passage

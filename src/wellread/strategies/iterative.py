@@ -22,7 +22,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from wellread.citations.check import markers
 from wellread.events import Decided, Notice, Thought
 from wellread.parameters import Count, CountOrZero, Length, param
 from wellread.prompts.render import render
@@ -33,6 +32,7 @@ from wellread.strategies.agent import Agent, Talk
 from wellread.strategies.attribution import attributed
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.recipe import AnsweringRoles, Recipe, stand_alone
+from wellread.text.markers import markers
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Completion, Hit, Message, Passage, Prompt, Tool, ToolCall
 

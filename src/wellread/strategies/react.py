@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from wellread.citations.check import strip_markers
 from wellread.events import Decided, Notice, Thought
 from wellread.parameters import Count, CountOrZero, Length, SourceSpec, param
 from wellread.prompts.render import render
@@ -30,6 +29,7 @@ from wellread.strategies.agent import Agent, Talk
 from wellread.strategies.compose import Draft, compose, cut_short, finished, unsure
 from wellread.strategies.recipe import AnsweringRoles, Recipe, stand_alone
 from wellread.strategies.turns import Turn, read_turn
+from wellread.text.markers import strip_markers
 from wellread.types import Answer, Completion, Message, Prompt
 
 _PAUSE = "PAUSE"

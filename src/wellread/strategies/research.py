@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Annotated, ClassVar, Literal
 
-from wellread.citations.check import strip_markers
 from wellread.errors import BadOutput, ModelError
 from wellread.events import AnswerDelta, Decided, Notice, Numbered, Outlined, Planned, Section
 from wellread.models.structured import texts
@@ -36,6 +35,7 @@ from wellread.strategies.guided import chained
 from wellread.strategies.proof import proofread
 from wellread.strategies.recipe import Recipe, Roles, stand_alone
 from wellread.text.inert import inert
+from wellread.text.markers import strip_markers
 from wellread.text.neighbours import by_place
 from wellread.text.quoting import one_after_another, quoted
 from wellread.types import Answer, Completion, Passage, Sentence
