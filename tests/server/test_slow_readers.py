@@ -6,11 +6,12 @@ import json
 import socket
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.server.stage import Live, engine, running, until
+from tests.server.stage import HITS, Live, engine, running, until
 
 from wellread.server import serving
 from wellread.server.options import ServerOptions
@@ -33,10 +34,11 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "listen", listening)
 
 
-def silent(live: Live) -> socket.socket:
+def silent(live: Live, buffer: int = 4096) -> socket.socket:
     parts = urlsplit(live.url)
     wire = socket.socket()
-    wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1000)  # a packet of loopback's size would not fit
     wire.connect((parts.hostname, parts.port))
     body = json.dumps({"question": "How many moons has Saturn?"}).encode()
     head = "POST /api/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n"
@@ -60,11 +62,13 @@ def test_a_client_that_reads_nothing_is_left(tmp_path: Path, monkeypatch: pytest
 
 
 def test_one_that_reads_slowly_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving.Connection, "read_seconds", 2.0)
-    with running(engine(answer=LONG), tmp_path) as live, silent(live) as wire:
+    monkeypatch.setattr(serving.Connection, "read_seconds", 1.0)
+    long = [replace(hit, text=f"{hit.text} {'It rains there. ' * 5_000}") for hit in HITS]
+    with running(engine(hits=long), tmp_path) as live, silent(live, 32_768) as wire:
         wire.settimeout(30)
-        told, until_then = b"", time.monotonic() + 50
-        while b'"event": "answered"' not in told[-400_000:] and time.monotonic() < until_then:
-            told += wire.recv(100_000)
-            time.sleep(0.01)
+        told, begun = bytearray(), time.monotonic()
+        while b'"event": "answered"' not in told[-400_000:] and time.monotonic() < begun + 50:
+            told += wire.recv(4096)
+            time.sleep(0.03)
         assert b'"event": "answered"' in told
+        assert time.monotonic() - begun > 1, "it was not slow"

