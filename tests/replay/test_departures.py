@@ -145,7 +145,7 @@ async def test_a_run_that_was_left_replays_as_far_as_it_went(tmp_path: Path) -> 
 async def test_a_packed_recording_replays_too(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl.gz"
     then = await record(path, "react")
-    assert gzip.decompress(path.read_bytes()).startswith(b'{"wellread recording": 1')
+    assert gzip.decompress(path.read_bytes()).startswith(b'{"wellread recording": 2')
     assert as_json(await replay(path)) == as_json(then)
 
 
@@ -176,9 +176,9 @@ async def test_broken_streams_and_refused_keys_replay(tmp_path: Path) -> None:
         ("", "is not a recording"),
         ('{"event": "started"}\n', "is not a recording"),
         ('{"wellread recording": 99}\n', "format 99"),
-        ('{"wellread recording": 1, "question": "q"}\n{"call":', "damaged at line 2"),
-        ('{"wellread recording": 1, "question": "q"}\n{"reply": 3}\n', "damaged"),
-        ('{"wellread recording": 1, "question": "q"}\n', "ends before its run began"),
+        ('{"wellread recording": 2, "question": "q"}\n{"call":', "damaged at line 2"),
+        ('{"wellread recording": 2, "question": "q"}\n{"reply": 3}\n', "damaged"),
+        ('{"wellread recording": 2, "question": "q"}\n', "ends before its run began"),
     ],
 )
 async def test_a_damaged_recording_says_so(content: str, words: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Time limits that strike where no call is under way: after an answer was written down and before it was used."""
+"""Time limits that strike: within a call, between two, and several at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from wellread.core.timeouts import Limiter
-from wellread.replay.one_at_a_time import settle
 from wellread.replay.record import Recorder
 from wellread.replay.recording import load
 from wellread.replay.runs import Player
@@ -44,19 +43,41 @@ async def test_a_limit_that_strikes_by_itself_strikes_again(tmp_path: Path) -> N
     with pytest.raises(TimeoutError):
         async with timeout(0.01, "seconds"):
             await asyncio.sleep(0)
-    assert player.outside().clock() == recording.struck[2] > 0
+    assert player.outside().clock() == recording.struck[2][0] > 0
     async with timeout(0.01, "seconds"):
         await asyncio.sleep(0.02)  # not measured again
 
 
-async def test_a_limit_that_cuts_off_a_call_is_told_by_the_call(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    with Recorder(path, {"question": "?", "settings": {}}, Environment(), {}) as recorder, pytest.raises(TimeoutError):
-        async with limiter(recorder)(0.01, "query"):
-            await recorder.call("part", "search", {}, lambda: asyncio.sleep(5), type(None))
-    recording = load(path)
-    assert not recording.struck
-    assert [reply["left"] for reply in recording.replies] == ["timeout"]
+async def nested(tape: Recorder | Player) -> str:
+    """Two calls side by side within limits of their own, and one around them: whoever is cut off goes on with another call."""
+    timeout = limiter(tape)
+
+    async def call(name: str) -> None:
+        try:
+            async with timeout(0.01, "seconds"):
+                await tape.call("part", name, {}, lambda: asyncio.sleep(5), type(None))
+        except TimeoutError:
+            await tape.call("part", "instead", {}, lambda: asyncio.sleep(0), type(None))
+
+    try:
+        async with timeout(0.01, "seconds"), asyncio.TaskGroup() as group:
+            for name in ("one", "other"):
+                group.create_task(call(name))
+    except TimeoutError:
+        return "all cut off"
+    return "each cut off"
+
+
+async def test_limits_that_strike_at_once_do_so_again_as_they_did(tmp_path: Path) -> None:
+    for number in range(30):
+        path = tmp_path / f"{number}.jsonl"
+        with Recorder(path, {"question": "?", "settings": {}}, Environment(), {}) as recorder:
+            then = await nested(recorder)
+        recording = load(path)
+        player = Player(recording, patience=1.0)
+        assert await nested(player) == then
+        assert recording.struck
+        player.finish()
 
 
 async def test_other_errors_pass_a_limit_that_struck(tmp_path: Path) -> None:
@@ -69,30 +90,36 @@ async def test_other_errors_pass_a_limit_that_struck(tmp_path: Path) -> None:
             raise KeyError("x")
 
 
-async def test_a_call_is_left_when_its_model_has_let_go(tmp_path: Path) -> None:
-    """A replay leaves it at once: what others were told while the model closed must stand before it."""
+async def test_a_limit_has_struck_when_the_model_has_let_go(tmp_path: Path) -> None:
+    """A replay strikes at once: what others were told while the model closed must stand before it."""
     held = asyncio.Event()
 
     async def slow() -> AsyncIterator[str | Completion]:
         try:
             yield "one"
+            await asyncio.sleep(5)
         finally:
             await held.wait()
 
     async def quick() -> AsyncIterator[str | Completion]:
         yield "two"
 
+    async def cut_off(recorder: Recorder) -> None:
+        async with limiter(recorder)(0.01, "seconds"):
+            async for _ in recorder.stream("slow", {}, slow):
+                pass
+
     path = tmp_path / "run.jsonl"
     with Recorder(path, {"question": "?", "settings": {}}, Environment(), {}) as recorder:
-        async with recorder._turn:  # pyright: ignore[reportPrivateUsage]  its piece has come and waits
-            waiting = asyncio.create_task(anext(recorder.stream("slow", {}, slow)))
-            await settle()
-            waiting.cancel()
-            await settle()
+        waiting = asyncio.create_task(cut_off(recorder))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
         other = recorder.stream("quick", {}, quick)
         assert await anext(other) == "two"
         held.set()
-        with pytest.raises(asyncio.CancelledError):
+        with pytest.raises(TimeoutError):
             await waiting
         await other.aclose()
-    assert [(reply["reply"], reply.get("piece")) for reply in load(path).replies][:2] == [(2, "two"), (1, None)]
+    recording = load(path)
+    assert [reply["piece"] for reply in recording.replies] == ["one", "two"]
+    assert recording.struck[1][1] == 2

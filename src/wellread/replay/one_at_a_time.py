@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sized
-from contextvars import ContextVar
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal, ParamSpec, TypeVar, cast
+from typing import NamedTuple, ParamSpec, TypeVar, cast
 
-Left = Literal["time", "timeout", "cancelled"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -62,78 +61,66 @@ class Threads:
             await settle()
 
 
-_in_force: ContextVar[tuple[TimeLimit, ...]] = ContextVar("time limits in force", default=())
-
-
-class TimeLimits:
-    """The time limits of one run while they are in force: they tell why a call was cancelled."""
-
-    def __init__(self, expired: Callable[[int], None] = lambda number: None) -> None:
-        self.run: set[TimeLimit] = set()  # those of the run as a whole, in all its tasks
-        self.expired = expired  # told of limits that cut off something else than a call
-        self._made = 0
-
-    def new(self, seconds: float | None, limit: str) -> TimeLimit:
-        self._made += 1
-        return TimeLimit(self, self._made, seconds, "time" if limit == "seconds" else "timeout")
-
-    def why_left(self) -> Left:
-        """The run's time is up, or the call's own, or nobody waits any more."""
-        own = [limit for limit in reversed(_in_force.get()) if limit.expired()]
-        over = own[:1] or [limit for limit in self.run if limit.expired()]
-        for limit in over:
-            limit.told = True
-        return over[0].meaning if over else "cancelled"
-
-
 class TimeLimit:
-    """`asyncio.timeout` that is known while it is in force.
+    """`asyncio.timeout` that says so when it has struck."""
 
-    Usually it cuts off a call, which is then marked as left. On a busy machine it may strike when the answer has been
-    written down and nobody has taken it yet; then the limit itself is written down.
-    """
-
-    def __init__(self, limits: TimeLimits, number: int, seconds: float | None, meaning: Left) -> None:
-        self._limits, self._number, self._inner = limits, number, asyncio.timeout(seconds)
-        self.meaning: Left = meaning
-        self.told = False  # a call was marked as left because of it
+    def __init__(self, seconds: float | None, struck: Callable[[], None]) -> None:
+        self._inner, self._struck = asyncio.timeout(seconds), struck
 
     async def __aenter__(self) -> TimeLimit:
         await self._inner.__aenter__()
-        _in_force.set((*_in_force.get(), self))
-        if self.meaning == "time":
-            self._limits.run.add(self)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        _in_force.set(tuple(limit for limit in _in_force.get() if limit is not self))
-        self._limits.run.discard(self)
         try:
             return await self._inner.__aexit__(kind, problem, trace)
         except TimeoutError:
-            if not self.told:
-                self._limits.expired(self._number)
+            self._struck()
             raise
 
     def expired(self) -> bool:
         return self._inner.expired()
 
 
+@dataclass(eq=False, slots=True)
 class RecordedLimit:
-    """Takes as long as it takes; one that has struck by itself then strikes when its work is done."""
+    """Takes as long as it takes. One that has struck does so again: when all that was answered before has come to rest, or when
+    its work is done."""
 
-    def __init__(self, struck: bool, strike: Callable[[], None]) -> None:
-        self._struck, self._strike = struck, strike
+    struck: Struck | None
+    pending: list[RecordedLimit]  # those of the run that have still to strike
+    _task: asyncio.Task[object] | None = None
+    _cut: bool = False
 
     async def __aenter__(self) -> RecordedLimit:
+        self._task = asyncio.current_task()
+        if self.struck is not None:
+            self.pending.append(self)
         return self
 
+    def strike(self) -> None:
+        assert self._task is not None
+        self.pending.remove(self)
+        self._cut = True
+        self._task.cancel()
+
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._struck and kind is None:
-            self._strike()
+        if self in self.pending:
+            self.pending.remove(self)
+        if self._cut and self._task is not None:
+            self._task.uncancel()
+        if self.struck is not None and (kind is None or (self._cut and kind is asyncio.CancelledError)):
+            self.struck.tell()
             raise TimeoutError
 
     def expired(self) -> bool:
-        return self._struck
+        return self.struck is not None
+
+
+class Struck(NamedTuple):
+    """When a limit struck: behind so many answers from outside, and whom to tell what time it was."""
+
+    behind: int
+    tell: Callable[[], None]

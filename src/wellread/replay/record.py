@@ -3,8 +3,8 @@
     {"wellread recording": 1, "question": …}            the first line: what was asked and how
     {"part": "source library", …}                       a part the run works with
     {"call": 1, "part": …, "method": …, "request": …}   something is asked
-    {"reply": 1, "value" | "piece" | "error" | "left"}  and answered; a model's reply comes in pieces
-    {"limit": n}                                        the run's n-th time limit struck between an answer and its use
+    {"reply": 1, "value" | "piece" | "error"}           and answered; a model's reply comes in pieces
+    {"limit": n}                                        the run's n-th time limit struck, and cut off what was not answered
     {"tokens": "model x", "text": hash, "count": n}     how long a text is for a model
     {"price": "model x", "of": [in, out], "cost": c}    what a call that was cut off cost
     {"event": …}                                        what the run reported
@@ -36,13 +36,13 @@ from wellread.core import safe_files
 from wellread.errors import UsageError, WellreadError
 from wellread.net.address import secrets
 from wellread.protocols import Source
-from wellread.replay.one_at_a_time import Threads, TimeLimits
+from wellread.replay.one_at_a_time import Threads, TimeLimit
 from wellread.replay.parts import ON_TAPE, PartsOnTape, facts_of
 from wellread.run import Environment
 from wellread.types import Completion
 from wellread.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 _LONGEST_LINE = 100_000_000  # characters; a page that was read is a few million at most
 _USERS = ("settings", "params", "model")  # what a user wrote as specs and options, perhaps with a key in it
 T = TypeVar("T")
@@ -144,7 +144,7 @@ class Recorder:
         self._base = base
         self._begun = base.clock()
         self._now = 0.0
-        self._limits = TimeLimits(lambda number: self._write({"limit": number, "at": self._tick()}))
+        self._limits = 0
         self._calls = 0
         self._events = 0
         self._turn = asyncio.Lock()
@@ -175,7 +175,7 @@ class Recorder:
             clock=lambda: self._now,
             today=lambda: self._today,
             marker=lambda: self._marker,
-            patience=lambda: nullcontext(self._limits.new),
+            patience=lambda: nullcontext(self._limit),
             stamp=self._tick,
             aside=self._threads.aside,
             earlier=self._base.earlier,
@@ -195,14 +195,10 @@ class Recorder:
         number = self._asked(part, method, request)
         failure: Exception | None = None
         try:
-            try:
-                reply = {"value": brief(await job())}
-            except Exception as problem:
-                failure, reply = problem, {"error": brief(Fault.of(problem))}
-            await self._await_turn()
-        except asyncio.CancelledError:
-            await self._left(number)
-            raise
+            reply = {"value": brief(await job())}
+        except Exception as problem:
+            failure, reply = problem, {"error": brief(Fault.of(problem))}
+        await self._await_turn()
         self._replied(number, reply)
         if failure is not None:
             raise failure
@@ -225,12 +221,8 @@ class Recorder:
                 if item is not None:
                     yield item
         finally:
-            try:
-                if isinstance(inner, AsyncGenerator):
-                    await inner.aclose()
-            finally:  # after what others were answered while it closed: a replay leaves the call at once
-                if not finished:
-                    await self._left(number)
+            if isinstance(inner, AsyncGenerator):
+                await inner.aclose()
 
     async def _piece(self, inner: AsyncIterator[str | Completion]) -> tuple[str | Completion | None, Json, Exception | None]:
         try:
@@ -314,18 +306,10 @@ class Recorder:
     def _replied(self, number: int, reply: Json) -> None:
         self._write({"reply": number, "at": self._tick(), **reply})
 
-    async def _left(self, number: int) -> None:
-        """The run did not wait for the answer: its time was up, or nobody wanted it any more."""
-        if self._file.closed:
-            return
-        why = self._limits.why_left()
-        if why == "cancelled":  # nothing tells a replay when
-            self._write({"reply": number, "at": self._now, "left": why})
-            return
-        try:
-            await self._await_turn()
-        finally:
-            self._write({"reply": number, "at": self._tick(), "left": why})
+    def _limit(self, seconds: float | None, limit: str) -> TimeLimit:
+        self._limits += 1
+        number = self._limits
+        return TimeLimit(seconds, lambda: self._write({"limit": number, "at": self._tick()}))
 
     def _tick(self) -> float:
         self._now = max(self._now, round(self._base.clock() - self._begun, 4))

@@ -25,7 +25,6 @@ class Call:
     at: float
     request: Json
     replies: deque[int] = field(default_factory=deque[int])
-    gone: bool = False  # while replaying: nobody waits for it any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Recording:
     roles: Mapping[str, str]  # labels of the main source and the fallback
     counts: Mapping[tuple[str, str], int]
     prices: Mapping[tuple[str, int, int], float | None]
-    struck: Mapping[int, float]  # numbers of time limits, and when they struck
+    struck: Mapping[int, tuple[float, int]]  # numbers of time limits, when they struck, and behind how many replies
     complete: bool
 
     @property
@@ -101,7 +100,6 @@ _LINES: Mapping[str, type[Any]] = {
 }
 _REPLIES: Mapping[str, type[Any]] = {
     "piece": _line(piece=str),
-    "left": _line(left=str),
     "error": _line(error=Json),
     "ended": _line(ended=bool),
     "value": _line(value=object),
@@ -148,7 +146,7 @@ def _take_fact(into: Any, kind: str, line: Json) -> None:
         case "part":
             into.parts[line["kind"], line["spec"]] = line
         case "limit":
-            into.struck[line["limit"]] = line["at"]
+            into.struck[line["limit"]] = line["at"], len(into.replies)
         case "tokens":
             into.counts[line["tokens"], line["text"]] = line["count"]
         case "price":

@@ -21,11 +21,11 @@ from wellread import codec, events
 from wellread.codec import Fault, Json, brief
 from wellread.effort import Effort
 from wellread.engine import Engine, clean_question
-from wellread.errors import BudgetExhausted, DamagedFile, ReplayMismatch, UsageError, WellreadError
+from wellread.errors import DamagedFile, ReplayMismatch, UsageError, WellreadError
 from wellread.parameters import fill
 from wellread.parts import Parts
 from wellread.protocols import Source
-from wellread.replay.one_at_a_time import RecordedLimit, Threads
+from wellread.replay.one_at_a_time import RecordedLimit, Struck, Threads
 from wellread.replay.parts import ON_TAPE, PartsOnTape
 from wellread.replay.record import Recorder, fingerprint
 from wellread.replay.recording import Call, Recording, check_header, load
@@ -54,6 +54,8 @@ class Player:
         self._now: float = 0.0
         self._asked = 0
         self._limits = 0
+        self._pending: list[RecordedLimit] = []
+        self._striking: asyncio.Task[None] | None = None
         self._position = 0
         self._seen = self._stamped = 0
         self._waiting: dict[int, asyncio.Event] = {}
@@ -61,7 +63,6 @@ class Player:
         self._threads = Threads()
         self._open: dict[str, deque[Call]] = defaultdict(deque)
         for call in recording.calls:
-            call.gone = False
             self._open[_key(call.part, call.method, call.request)].append(call)
         self._orders = {call.number: deque(call.replies) for call in recording.calls}
 
@@ -82,8 +83,8 @@ class Player:
 
     def _limit(self, seconds: float | None, limit: str) -> RecordedLimit:
         self._limits += 1
-        at = self.recording.struck.get(self._limits)
-        return RecordedLimit(at is not None, lambda: self._reach(at or 0.0))
+        at, behind = self.recording.struck.get(self._limits, (0.0, -1))
+        return RecordedLimit(Struck(behind, lambda: self._reach(at)) if behind >= 0 else None, self._pending)
 
     def source(self, role: str) -> Source | None:
         """The source that had this role, as far as it is in the file."""
@@ -106,11 +107,7 @@ class Player:
             raise self.departed
 
     async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[T]], kind: type[T]) -> T:
-        call = self._match(part, method, request)
-        try:
-            reply = await self._take(call)
-        finally:
-            self._leave(call)
+        reply = await self._take(await self._match(part, method, request))
         if "error" in reply:
             raise self._decoded(Fault, reply["error"]).error()
         return self._decoded(kind, reply["value"])
@@ -118,12 +115,9 @@ class Player:
     async def stream(
         self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
     ) -> AsyncGenerator[str | Completion, None]:
-        call = self._match(part, "stream", request)
-        try:
-            while "piece" in (reply := await self._take(call)):
-                yield reply["piece"]
-        finally:
-            self._leave(call)
+        call = await self._match(part, "stream", request)
+        while "piece" in (reply := await self._take(call)):
+            yield reply["piece"]
         if "error" in reply:
             raise self._decoded(Fault, reply["error"]).error()
         if "value" in reply:
@@ -168,13 +162,14 @@ class Player:
             words = json.dumps(data, ensure_ascii=False)[:60]
             raise self._depart(DamagedFile(f"the recording is damaged: {words} cannot be used ({problem})")) from None
 
-    def _match(self, part: str, method: str, request: Json) -> Call:
+    async def _match(self, part: str, method: str, request: Json) -> Call:
         """The recorded call with this content; of several equal ones the earliest."""
         if self.departed is not None:
             raise self.departed
         self._asked += 1
         found = self._open.get(_key(part, method, request))
         if not found:
+            await self._strike()  # a limit may have come before it
             expected = self._expected(part, method)
             asked = (part, method, request)
             place = self._asked if expected is None else expected.number
@@ -193,24 +188,18 @@ class Player:
     async def _take(self, call: Call) -> Json:
         """The call's next reply, when all replies before it have been given."""
         orders = self._orders[call.number]
-        order = orders.popleft() if orders else len(self.recording.replies)
-        reply: Json = self.recording.replies[order] if order < len(self.recording.replies) else {"left": "cancelled"}
-        cancelled = reply.get("left") == "cancelled"
-        if cancelled:
-            order = -1  # its turn never comes: something else will end the waiting
-        self._skip()
+        order = orders.popleft() if orders else -1  # its turn never comes: something else will end the waiting
+        self._wake()
         while self._position != order:
             await self._until_progress(order)
         await self._threads.settle()
+        await self._strike()
         self._position += 1
+        reply = self.recording.replies[order]
         self._reach(reply["at"])
-        self._skip()
+        self._wake()
         if self.departed is not None:
             raise self.departed
-        if reply.get("left") == "time":
-            raise BudgetExhausted("seconds")
-        if reply.get("left") == "timeout":
-            raise TimeoutError
         return reply
 
     async def _until_progress(self, order: int) -> None:
@@ -235,21 +224,23 @@ class Player:
         where = f"the recording goes on with call {number} ({call.part}, {call.method})"
         return ReplayMismatch(f"{where}, which the run does not make", asked)
 
-    def _skip(self) -> None:
-        """Go past replies that nobody waits for, and wake the one whose turn it is."""
-        replies = self.recording.replies
-        while self._position < len(replies) and "left" in (reply := replies[self._position]):
-            if reply["left"] != "cancelled":
-                if not self.recording.calls[reply["reply"] - 1].gone:
-                    break
-                self._reach(reply["at"])
-            self._position += 1
+    def _wake(self) -> None:
+        """Wake the one whose turn it is, and the limits that are due."""
         if called := self._waiting.pop(self._position, None):
             called.set()
+        if self._due() and (self._striking is None or self._striking.done()):
+            self._striking = asyncio.get_running_loop().create_task(self._strike())
 
-    def _leave(self, call: Call) -> None:
-        call.gone = True
-        self._skip()
+    def _due(self) -> list[RecordedLimit]:
+        return [one for one in self._pending if one.struck is not None and one.struck.behind <= self._position]
+
+    async def _strike(self) -> None:
+        """Let limits strike that did behind the answers given so far, when all that these have set in motion has come to rest."""
+        while self._due():
+            await self._threads.settle()
+            for limit in self._due():
+                limit.strike()
+            await self._threads.settle()
 
     def _reach(self, at: float) -> None:
         self._now = max(self._now, min(at, _LATEST))
