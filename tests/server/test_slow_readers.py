@@ -61,14 +61,15 @@ def test_a_client_that_reads_nothing_is_left(tmp_path: Path, monkeypatch: pytest
         assert b'"event": "answered"' not in told
 
 
+@pytest.mark.no_cover
 def test_one_that_reads_slowly_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving.Connection, "read_seconds", 1.0)
+    monkeypatch.setattr(serving.Connection, "read_seconds", 3.0)  # longer than a bufferful takes, shorter than all
     long = [replace(hit, text=f"{hit.text} {'It rains there. ' * 5_000}") for hit in HITS]
     with running(engine(hits=long), tmp_path) as live, silent(live, 32_768) as wire:
         wire.settimeout(30)
         told, begun = bytearray(), time.monotonic()
         while b'"event": "answered"' not in told[-400_000:] and time.monotonic() < begun + 50:
             told += wire.recv(4096)
-            time.sleep(0.03)
+            time.sleep(0.1)
         assert b'"event": "answered"' in told
-        assert time.monotonic() - begun > 1, "it was not slow"
+        assert time.monotonic() - begun > 3, "it was not slow"
