@@ -7,7 +7,7 @@
 of the program; of the sentences that answer it has checksums of every three words, not the text. DIR holds unpacked packages, a
 folder each; without it they are fetched by name. All packages of a part are one index. Questions without `runs` are
 such as a manual could be expected to answer and does not. The parts `fixed` and `next` were written before
-anything was run on their packages, to be asked once at the end of a round; `fixed` has been, `next` has not.
+anything was run on their packages, to be asked once at the end of a round; both have been.
 
 An answer is right if its headline holds the words asked for, or if what is quoted below it and the sentences that were named
 have most of the one's or the other's runs of three words in common; without a headline, all that is told (at most 900

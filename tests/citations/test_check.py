@@ -577,3 +577,9 @@ def test_points_of_an_answer_may_be_counted_and_months_be_short(said: str, carri
 def test_a_number_behind_a_thousand_signs_is_still_one_that_nobody_has() -> None:
     (sentence,) = check("{" * 1200 + " 7 [1].", {1: Passage("1", "A lamp.", "T")})
     assert sentence.verdict == "not carried"
+
+
+def test_no_year_is_a_sum_that_was_rounded() -> None:
+    passages = {1: Passage("1", "In 1969 about 2 billion people watched the landing.", title="The landing")}
+    assert check("About 2 billion people watched the landing [1].", passages)[0].supported
+    assert not check("About 2 thousand people watched the landing [1].", passages)[0].supported

@@ -110,7 +110,7 @@ def _number_kind(key: str, tokens: list[Token], index: int, behind: int) -> Kind
     era = not beside.isdisjoint(_ERAS) or (
         behind + 2 < len(tokens) and tokens[behind + 1].kind == "number" and tokens[behind + 2].form in _ERAS  # "66 and 70 AD"
     )
-    if key.endswith("0s") or (token.raw.isdigit() and (era or _YEAR.fullmatch(key))):
+    if key.endswith("0s") or (token.raw.isdigit() and (era or _YEAR.fullmatch(f"#{token.raw}"))):
         return "year"
     if token.tail in ("st", "nd", "rd", "th") or token.form in lexicon.ORDINALS:
         return "ordinal"
