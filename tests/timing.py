@@ -12,7 +12,6 @@ def seconds(work: Callable[[], object], rounds: int = 3) -> float:
     took: list[float] = []
     enabled = gc.isenabled()
     for _ in range(rounds):
-        gc.collect()
         gc.disable()
         try:
             begun = time.thread_time()

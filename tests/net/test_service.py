@@ -9,6 +9,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, cast
 
 import pytest
 from tests.sources.kit import TestKit
+from tests.timing import seconds
 from tests.wire.loopback import Asked, Loopback, Reply
 
 from wellread.core.private_files import cache_folder
@@ -348,22 +350,29 @@ async def test_a_page_is_read_whatever_charset_it_names(server: Loopback) -> Non
     await http.aclose()
 
 
-async def test_answers_of_very_many_values_and_endless_numbers(server: Loopback) -> None:
+async def test_answers_of_very_many_values(server: Loopback) -> None:
     http = client()
     server.answer = lambda asked: Reply(b"[" + b"{}," * 600_000 + b"{}]")
     with pytest.raises(SourceError, match="did not answer with JSON"):
         await http.get(server.url)
-    server.answer = lambda asked: Reply(b"[" + b",".join([b"9" * 4_300] * 4_000) + b"]")
-    gc.disable()  # a look through all that the tests before have left takes as long
-    try:
-        begun = time.thread_time()
-        assert len((await http.get(server.url)).items()) == 4_000
-        took = time.thread_time() - begun
-        assert sum(int("9" * 4_300) > 0 for _ in range(4_000)) == 4_000
-        assert took < 0.75 * (time.thread_time() - begun - took), "they were read as whole numbers"
-    finally:
-        gc.enable()
     await http.aclose()
+
+
+@pytest.mark.no_cover
+async def test_endless_numbers_are_not_read_as_such(server: Loopback) -> None:
+    server.answer = lambda asked: Reply(b"[" + b",".join([b"9" * 4_300] * 4_000) + b"]")
+    whole = seconds(lambda: [int("9" * 4_300) for _ in range(4_000)])
+    took: list[float] = []
+    async with aclosing(client()) as http:
+        gc.disable()  # a look through all that the tests before have left takes as long
+        try:
+            for _ in range(3):
+                begun = time.thread_time()
+                assert len((await http.get(server.url)).items()) == 4_000
+                took.append(time.thread_time() - begun)
+        finally:
+            gc.enable()
+    assert min(took) < 0.75 * whole, "they were read as whole numbers"
 
 
 async def test_a_long_complaint_takes_no_time(server: Loopback) -> None:
