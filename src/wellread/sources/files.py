@@ -93,7 +93,8 @@ class Files(Source):
         inner = await self._ready()
         self._asked = time.monotonic()
         hits = await inner.search(query)
-        self.unfinished = inner.unfinished
+        more = "; each question makes a few vectors more, wellread serve all of them while nobody asks"
+        self.unfinished = inner.unfinished and inner.unfinished + more
         self._asked = time.monotonic()
         found = tuple(replace(hit, snippet=without_headings(hit.text)[:300]) for hit in hits)
         return Hits(found, self._failures)
