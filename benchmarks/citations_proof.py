@@ -26,7 +26,7 @@ from training.verifier.claims import Case, Text
 from training.verifier.written import cases_of
 
 from wellread.budget import Budget, Limits
-from wellread.effort import Effort
+from wellread.core.effort import Effort
 from wellread.errors import WellreadError
 from wellread.events import Event, Notice
 from wellread.models.scripted import ScriptedModel

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from wellread.effort import ALLOWED, Effort
+from wellread.core.effort import ALLOWED, Effort
 from wellread.engine import Engine
 from wellread.index.build import BuildOptions, build
 from wellread.index.search import LocalIndex

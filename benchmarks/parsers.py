@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from wellread.answer_json import AnswerJson
 from wellread.citations import arrangement, check, missing
-from wellread.codec import decode
+from wellread.core.codec import decode
 from wellread.core.unicode_safety import encodable
 from wellread.engine import clean_question
 from wellread.models import structured, tokens

@@ -10,7 +10,7 @@ import pytest
 from wellread.budget import Budget, Limits
 from wellread.citations import verdicts
 from wellread.citations.check import weighed
-from wellread.effort import Effort
+from wellread.core.effort import Effort
 from wellread.models.scripted import ScriptedModel
 from wellread.parts import Parts
 from wellread.protocols import AnswerReader

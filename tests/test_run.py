@@ -18,7 +18,7 @@ from wellread.budget import Limits
 from wellread.engine import Engine
 from wellread.errors import BrokenStream, BudgetExhausted, ModelBusy, ModelError, WrongKey
 from wellread.events import ModelCalled
-from wellread.modelcall import LEAST_REPLY
+from wellread.models.call import LEAST_REPLY
 from wellread.models.tokens import estimate
 from wellread.protocols import Model
 from wellread.run import Run

@@ -1,6 +1,6 @@
 """`python -m wellread`: the command line, where no `wellread` is on the path."""
 
-from wellread.safe_imports import make_safe
+from wellread.core.safe_imports import make_safe
 
 if __name__ == "__main__":
     make_safe()

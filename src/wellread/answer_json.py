@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from wellread.codec import UNSET, UnsetType
+from wellread.core.codec import UNSET, UnsetType
 from wellread.text.places import place
 from wellread.types import Answer, Citation, Hit, Near, Outcome, Passage, Reference, Sentence, Usage
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 from wellread import settings
-from wellread.effort import Effort
+from wellread.core.effort import Effort
 from wellread.engine import Engine
 from wellread.privacy import Sharing
 from wellread.types import Answer, Hits

@@ -13,9 +13,9 @@ from functools import cache
 from typing import Literal
 
 from wellread.answer_json import AnswerJson
-from wellread.codec import Json, decode, encode
+from wellread.core.codec import Json, decode, encode
+from wellread.core.effort import Effort
 from wellread.core.unicode_safety import Encodable
-from wellread.effort import Effort
 from wellread.errors import DamagedFile
 from wellread.text.places import place
 from wellread.types import Answer, Hit, Passage, by_document

@@ -165,7 +165,7 @@ def _kind(hint: Any) -> str:
 
 def _convert(hint: Any, value: object, where: str) -> object:
     """The codec checks what a value must be; what is said where it is not, and bounds, are ours."""
-    from wellread import codec
+    from wellread.core import codec
 
     try:
         found = codec.decode(hint, _read(hint, value), strict=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from wellread import plugins, privacy
-from wellread.effort import ALLOWED, Effort
+from wellread.core.effort import ALLOWED, Effort
 from wellread.errors import UsageError
 from wellread.parameters import fill
 from wellread.protocols import AnswerReader, Closing, Embedder, Grader, Model, PageReader, Reranker, Source, checked

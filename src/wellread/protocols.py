@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
-from wellread.effort import Effort
+from wellread.core.effort import Effort
 from wellread.errors import UsageError
 from wellread.types import Capabilities, Completion, Grade, Hit, Judgement, Original, Page, Passage, Prompt, Query, ShortAnswer
 

@@ -21,11 +21,11 @@ from wellread import events
 from wellread.budget import Budget
 from wellread.citations import verdicts
 from wellread.citations.check import Weighed
+from wellread.core.effort import ALLOWED
 from wellread.core.timeouts import Aside, Limiter, OneTimer, real_time
 from wellread.core.unicode_safety import Pieces
-from wellread.effort import ALLOWED
 from wellread.errors import BrokenStream, BudgetExhausted, ModelError, ReadError, SourceError, Unreachable, WellreadError
-from wellread.modelcall import ModelCall, all_that_shows
+from wellread.models.call import ModelCall, all_that_shows
 from wellread.parameters import PublicSpec, public
 from wellread.privacy import Consent, Privacy, in_force, leaves
 from wellread.privacy import search as ask

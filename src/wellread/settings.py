@@ -28,8 +28,8 @@ from typing import Annotated, cast
 
 from wellread.budget import Limits
 from wellread.core import keychain
+from wellread.core.effort import ALLOWED, Effort
 from wellread.core.private_files import OTHERS, may_others
-from wellread.effort import ALLOWED, Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.parameters import EmbedderSpec, GraderSpec, Hops, ModelSpec, Range, RerankerSpec, SourceSpec, fill, param
 from wellread.privacy import Sharing

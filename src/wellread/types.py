@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, cast, overload
 
-from wellread import marks
+from wellread import errors, marks
 from wellread.core.unicode_safety import Encodable
 
 Outcome = Literal["answered", "partial", "unsure", "exhausted", "failed"]
@@ -440,3 +441,29 @@ class Capabilities:
     continues: bool = False  # goes on from a partial assistant message
     tools: bool = False
     schemas: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error's class, words and facts."""
+
+    type: str
+    message: str
+    facts: Mapping[str, str | int | float | None] = field(default_factory=dict[str, str | int | float | None])
+
+    @classmethod
+    def of(cls, problem: BaseException) -> Fault:
+        facts = {name: value for name, value in vars(problem).items() if isinstance(value, str | int | float | None)}
+        return cls(type(problem).__name__, str(problem), facts)
+
+    def error(self) -> Exception:
+        """The same error again; one of a plugin's own classes gets a class of that name."""
+        kind = getattr(errors, self.type, None) or getattr(builtins, self.type, None)
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            kind = type(self.type, (Exception,), {})
+        problem = cast("type[Exception]", kind).__new__(kind)
+        problem.args = (self.message,)
+        for name, value in self.facts.items():
+            if isinstance(value, type(getattr(kind, name, value))):  # figures are figures
+                setattr(problem, name, value)
+        return problem

@@ -7,9 +7,9 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from wellread import codec
 from wellread.cluster.merged import fused_of
 from wellread.cluster.shard import Candidates, Wanted
+from wellread.core import codec
 from wellread.index.search import MEANING_WEIGHT, SearchOptions
 
 DEPTH = 20

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tests.index.embedders import WordEmbedder, postings
 from tests.index.test_search import PASSAGES, make
 
-from wellread import codec
+from wellread.core import codec
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import build as building
 from wellread.index.build import BuildOptions, add, build, remove

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.ranking.test_judge import GANYMEDE, POTTERY, QUESTION, TITAN, WOMBAT
 
-from wellread.effort import ALLOWED
+from wellread.core.effort import ALLOWED
 from wellread.errors import DamagedFile, UsageError
 from wellread.parts import Parts
 from wellread.plugins import parse_spec

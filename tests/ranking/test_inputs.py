@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.effort import Windows
+from wellread.core.effort import Windows
 from wellread.ranking.inputs import (
     CLS,
     DOT,

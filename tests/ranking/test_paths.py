@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.effort import ALLOWED
+from wellread.core.effort import ALLOWED
 from wellread.ranking.paths import (
     Collect,
     Found,

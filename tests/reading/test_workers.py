@@ -18,7 +18,7 @@ import pytest
 from tests.reading import bombs
 from tests.reading.test_documents import PROSE, docx, epub, pdf, word
 
-from wellread import codec
+from wellread.core import codec
 from wellread.errors import ReadError, TooCostly
 from wellread.reading import child, kinds, registry, worker, workers
 from wellread.reading.allowance import OWN_FILE, Allowance

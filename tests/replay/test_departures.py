@@ -14,7 +14,6 @@ from tests.replay.test_all_strategies import as_json
 from tests.strategies.bench import Shelf
 from tests.strategies.test_all import HITS, PARAMS, QUESTION, say
 
-from wellread.codec import Fault
 from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReplayMismatch, SourceBusy, UsageError, WrongKey
 from wellread.events import Answered, Event, Notice
@@ -22,7 +21,7 @@ from wellread.models.scripted import ScriptedModel
 from wellread.prompts import render
 from wellread.replay.runs import first_difference, recorded, replayed
 from wellread.settings import Settings
-from wellread.types import Completion, Prompt
+from wellread.types import Completion, Fault, Prompt
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -10,7 +10,7 @@ import pytest
 from tests.server.stage import Live, ask, engine, events_of, finished, running, stream
 
 from wellread.answer_json import AnswerJson
-from wellread.codec import decode, encode
+from wellread.core.codec import decode, encode
 from wellread.server.viewer import linked
 
 pytestmark = pytest.mark.slow

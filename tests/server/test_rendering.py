@@ -16,7 +16,7 @@ from tests.server.stage import ask, engine, finished, running
 
 from wellread import events
 from wellread.answer_json import AnswerJson
-from wellread.codec import decode
+from wellread.core.codec import decode
 from wellread.present.html import answer_html
 from wellread.present.markdown import markdown
 from wellread.server.web.articles import site, status, step

@@ -8,7 +8,7 @@ from tests.sources.kit import Shelf
 from tests.wire import papers
 from tests.wire.loopback import Asked, Reply
 
-from wellread import codec
+from wellread.core import codec
 from wellread.errors import SourceError
 from wellread.events import hit_json
 from wellread.types import Block, Hit, Page, Query, Reference

@@ -13,8 +13,8 @@ import pytest
 from tests.sources.kit import TestKit
 
 from wellread.budget import Budget, Limits
-from wellread.codec import brief, decode
-from wellread.effort import ALLOWED, Plan
+from wellread.core.codec import brief, decode
+from wellread.core.effort import ALLOWED, Plan
 from wellread.engine import Engine
 from wellread.errors import SettingsError, UsageError
 from wellread.events import Event

@@ -11,7 +11,7 @@ from tests.strategies.bench import Bench, Shelf, entry, supported
 
 from wellread import events
 from wellread.budget import Limits
-from wellread.effort import Plan
+from wellread.core.effort import Plan
 from wellread.errors import DamagedFile, ModelBusy
 from wellread.protocols import Grader
 from wellread.ranking.evaluator import Evaluator, Trail

@@ -12,7 +12,7 @@ from tests.strategies.bench import Bench, Pages, Shelf, entry, passage, supporte
 
 from wellread import events
 from wellread.budget import Limits
-from wellread.effort import ALLOWED, Plan
+from wellread.core.effort import ALLOWED, Plan
 from wellread.errors import DamagedFile, EmbedderError
 from wellread.protocols import Grader, Reranker
 from wellread.ranking.evaluator import Evaluator, Trail

@@ -17,7 +17,7 @@ from tests.wire import openai
 from tests.wire.server import Response, as_json, serving
 
 from wellread import events
-from wellread.effort import Effort
+from wellread.core.effort import Effort
 from wellread.engine import Engine
 from wellread.ranking import verifier
 from wellread.ranking.verifier import Belief, Verifier

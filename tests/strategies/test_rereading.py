@@ -13,7 +13,7 @@ from tests.strategies.bench import FILMS, Bags, Bench, Pages, Shelf, entry, pass
 from tests.strategies.test_fanout import QUESTION, replies
 
 from wellread import events
-from wellread.effort import ALLOWED
+from wellread.core.effort import ALLOWED
 from wellread.protocols import Grader, Reranker
 from wellread.strategies.corrective import Corrective
 from wellread.strategies.digest import Digest

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.effort import ALLOWED, Effort
+from wellread.core.effort import ALLOWED, Effort
 from wellread.engine import Engine
 from wellread.errors import SourceError
 from wellread.protocols import Source

@@ -22,7 +22,7 @@ from training.evaluator.records import Answering, Record, load_records, save_rec
 from training.evaluator.tokens import PassageTable, TokenTable, load_tokenizer
 from training.evaluator.weights import load_weights, save_weights
 
-from wellread.effort import Plan, Windows
+from wellread.core.effort import Plan, Windows
 from wellread.ranking.answers import AnswerWeights
 from wellread.ranking.inputs import build_row
 from wellread.ranking.paths import Verdict, Weights

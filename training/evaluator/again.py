@@ -22,8 +22,8 @@ from training.evaluator.prepare import read_collection
 from training.evaluator.records import Record, load_records, save_records
 from training.evaluator.sources import MINILM, say
 
+from wellread.core.effort import ALLOWED
 from wellread.core.processors import available_processors
-from wellread.effort import ALLOWED
 from wellread.ranking.judge import Judge
 from wellread.ranking.paths import Score, Weights, search_paths
 from wellread.types import Passage as Told

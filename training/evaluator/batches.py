@@ -13,7 +13,7 @@ from training.evaluator.data import Question
 from training.evaluator.items import NONE, SPAN, UNKNOWN, Candidates, Item, Sampler
 from training.evaluator.tokens import PassageTable
 
-from wellread.effort import Windows
+from wellread.core.effort import Windows
 from wellread.ranking.inputs import Ids, Row, build_row
 
 _MOST, _HARDLY = 0.7, 0.1  # of what carries an answer

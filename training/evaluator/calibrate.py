@@ -26,7 +26,7 @@ from training.evaluator.metrics import f1
 from training.evaluator.prepare import read_collection
 from training.evaluator.records import Answering, Record, load_records, search_again
 
-from wellread.effort import ALLOWED
+from wellread.core.effort import ALLOWED
 from wellread.ranking.answers import AnswerWeights, Best
 from wellread.ranking.paths import Found, Weights
 

@@ -13,7 +13,7 @@ from training.evaluator.mentions import Mentions
 from training.evaluator.records import Chain, Record
 from training.evaluator.sources import Prepared
 
-from wellread.effort import Plan
+from wellread.core.effort import Plan
 from wellread.ranking.inputs import Ids
 from wellread.ranking.paths import Collect, Score, Search, Verdict, Weights, search_paths
 

@@ -29,8 +29,8 @@ from training.evaluator.sources import MINILM, Prepared, load_prepared, say
 from training.evaluator.tokens import TokenTable
 from training.evaluator.weights import load_weights
 
+from wellread.core.effort import ALLOWED, Plan, Windows
 from wellread.core.processors import available_processors
-from wellread.effort import ALLOWED, Plan, Windows
 from wellread.ranking.evaluator import MODEL
 from wellread.ranking.paths import Weights
 

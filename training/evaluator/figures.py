@@ -18,7 +18,7 @@ from training.evaluator.metrics import area_under_curve, calibration_error, exac
 from training.evaluator.prepare import read_collection
 from training.evaluator.records import Answering, Record, load_records, search_again
 
-from wellread.effort import ALLOWED, Plan
+from wellread.core.effort import ALLOWED, Plan
 from wellread.ranking.answers import AnswerWeights
 from wellread.ranking.evaluator import RERANK_FIRST_LIST
 from wellread.ranking.paths import Weights, log_probability, place_worth

@@ -18,7 +18,7 @@ from training.evaluator.model import Packed, State, judge
 from training.evaluator.records import Chain
 from training.evaluator.tokens import PassageTable
 
-from wellread.effort import Windows
+from wellread.core.effort import Windows
 from wellread.embedding.batches import by_length
 from wellread.ranking.inputs import Ids, Row, build_row, sentence_scores
 from wellread.ranking.judge import Judge

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from training.evaluator.data import Passage, Question, question_from
 
-from wellread.effort import Plan
+from wellread.core.effort import Plan
 from wellread.ranking.answers import AnswerWeights, Best, best_answers
 from wellread.ranking.doubts import Doubt, doubts
 from wellread.ranking.paths import Collect, Found, Marked, Score, Verdict, Weights, hopeless, search_paths

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from training.verifier.claims import Case, Claim, Text
 
-from wellread.effort import Windows
+from wellread.core.effort import Windows
 from wellread.ranking.inputs import Tokens, build_row
 
 WINDOWS = Windows(question=96, title=24, alone=272, known=176, judged=176, total=448)

@@ -149,7 +149,7 @@ class _How:
 
     def kept(self) -> list[events.Event]:
         """The events of an unfinished report, without lines of which a crash has left a part."""
-        from wellread.codec import Json, loads
+        from wellread.core.codec import Json, loads
 
         found: list[events.Event] = []
         for line in self.part.read_text(encoding="utf-8").splitlines() if self.part and self.part.is_file() else ():

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wellread import codec
 from wellread.cli import opening, options, show
 from wellread.cli.terminal import note, say
+from wellread.core import codec
 from wellread.text.places import place
 from wellread.types import Answer
 

@@ -86,7 +86,7 @@ def models(incomplete: str) -> list[str]:
 
 
 def efforts(incomplete: str) -> list[str]:
-    from wellread.effort import Effort
+    from wellread.core.effort import Effort
 
     return _beginning(get_args(Effort), incomplete)
 

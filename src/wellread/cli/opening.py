@@ -21,11 +21,11 @@ from typing import Annotated
 
 import typer
 
-from wellread import codec
 from wellread.answer_json import AnswerJson, CitationJson, placed
 from wellread.citations.references import FORMATS, footnotes, references, written
 from wellread.cli import options
 from wellread.cli.terminal import note, say
+from wellread.core import codec
 from wellread.core.private_files import replace_private
 from wellread.errors import ReadError, UsageError, WellreadError
 from wellread.present.sections import bracketed, sections

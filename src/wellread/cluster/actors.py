@@ -29,16 +29,17 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, cast
 
-from wellread import codec
 from wellread.cluster import sharded
 from wellread.cluster.replicas import ReplicaLost
 from wellread.cluster.shard import Candidates, Shard, Wanted
-from wellread.codec import Fault, Raw
-from wellread.effort import Effort
+from wellread.core import codec
+from wellread.core.codec import Raw
+from wellread.core.effort import Effort
 from wellread.errors import IndexFault, WellreadError, optional
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict
+from wellread.types import Fault
 
 _CALLER, _DOOR, _FRAMES = b"caller", b"door", b"frames"  # whose proof it is: neither can be sent back as the other's
 _KEY = 32  # bytes; of what is made up for a greeting and of its proof, too

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread import codec
 from wellread.cluster import on_ray, shard, sharded
 from wellread.cluster.sharded import BESIDE, SHARDS, Place, Sharded, ShardEntry, entry_of, shard_name, shard_of
+from wellread.core import codec
 from wellread.errors import IndexFault, WellreadError
 from wellread.index import texts
 from wellread.index.build import BuildOptions

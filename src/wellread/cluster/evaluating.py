@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from wellread.cluster.replicas import ReplicatedShard
-from wellread.effort import Effort
+from wellread.core.effort import Effort
 from wellread.errors import UsageError
 from wellread.protocols import Parts
 from wellread.ranking.evaluator import Evaluator

@@ -30,8 +30,8 @@ from urllib.parse import urlsplit
 
 import stamina
 
-from wellread.codec import Meta
 from wellread.core import safe_files
+from wellread.core.codec import Meta
 from wellread.core.private_files import cache_folder
 from wellread.errors import DamagedFile, IndexFault, UsageError, optional
 from wellread.index import manifest

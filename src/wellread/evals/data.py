@@ -19,8 +19,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-from wellread.codec import Json, Meta, decode
 from wellread.core import safe_files
+from wellread.core.codec import Json, Meta, decode
 from wellread.core.unicode_safety import Encodable, encodable
 from wellread.errors import UsageError
 from wellread.replay.record import lines_of

@@ -20,7 +20,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from wellread import codec, events, plugins
+from wellread import events, plugins
+from wellread.core import codec
 from wellread.core.private_files import cache_folder
 from wellread.engine import Engine
 from wellread.errors import BadOutput, DamagedFile, IndexFault, ReplayMismatch, UsageError

@@ -19,8 +19,8 @@ from typing import Annotated, Any, cast
 
 import numpy as np
 
-from wellread import codec
-from wellread.codec import Meta
+from wellread.core import codec
+from wellread.core.codec import Meta
 from wellread.errors import DamagedFile, IndexFault, optional
 from wellread.index.feed import Batch, Feed
 from wellread.index.folder import disk_errors, writing

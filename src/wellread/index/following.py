@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
-from wellread import codec
+from wellread.core import codec
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, ReadError
 from wellread.index import inputs, ledger

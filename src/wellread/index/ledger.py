@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from wellread import codec
+from wellread.core import codec
 from wellread.errors import DamagedFile
 from wellread.index import manifest
 from wellread.index.manifest import Listed

@@ -21,9 +21,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Annotated, Any, TypeVar
 
-from wellread import codec
-from wellread.codec import Json, Meta
-from wellread.core import safe_files
+from wellread.core import codec, safe_files
+from wellread.core.codec import Json, Meta
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.coarse import CODES
 from wellread.index.rows import FLOATS, ROWS

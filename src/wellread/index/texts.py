@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from wellread import codec
+from wellread.core import codec
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.blocks import Blocks, Seals, mapped, unsealed

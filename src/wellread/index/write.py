@@ -22,7 +22,7 @@ from typing import IO, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread import codec
+from wellread.core import codec
 from wellread.errors import IndexFault
 from wellread.index import keys, lexical, lists, texts
 from wellread.index.coarse import CODES

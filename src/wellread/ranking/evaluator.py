@@ -2,7 +2,7 @@
 
 `rerank` and `grade` judge passages one by one, `read` looks for a short answer in them, and `trail` searches along
 paths: passages that only make sense together (see `paths`). Work runs in threads; how much is bounded by the
-effort (see `wellread.effort`).
+effort (see `wellread.core.effort`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from wellread.core.effort import ALLOWED, Effort, Plan
 from wellread.core.private_files import at_home
-from wellread.effort import ALLOWED, Effort, Plan
 from wellread.embedding.arithmetic import Choice, settled
 from wellread.embedding.layout import read_json, verify_files
 from wellread.errors import DamagedFile, UsageError

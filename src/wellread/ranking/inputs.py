@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.effort import Windows
+from wellread.core.effort import Windows
 
 Ids: TypeAlias = NDArray[np.int32]
 

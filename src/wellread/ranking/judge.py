@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.core.effort import Windows
 from wellread.core.processors import available_processors, workers
 from wellread.core.unicode_safety import encodable
-from wellread.effort import Windows
 from wellread.embedding.arithmetic import Arithmetic
 from wellread.embedding.batches import by_length, padded
 from wellread.errors import EmbedderError, panics_as

@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Se
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from wellread.effort import Plan
+from wellread.core.effort import Plan
 from wellread.ranking.fusion import reciprocal_ranks
 
 K = TypeVar("K", bound=Hashable)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from wellread.core.effort import Windows
 from wellread.core.processors import workers
 from wellread.core.unicode_safety import encodable
-from wellread.effort import Windows
 from wellread.embedding.batches import padded
 from wellread.embedding.layout import read_json, verify_files
 from wellread.errors import DamagedFile, EmbedderError, panics_as

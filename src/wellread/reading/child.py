@@ -14,8 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-from wellread import codec
-from wellread.safe_imports import safe_path
+from wellread.core import codec
+from wellread.core.safe_imports import safe_path
 
 _LOOK = 0.05  # seconds between two looks at a child's memory
 _CHUNK = 1024 * 1024

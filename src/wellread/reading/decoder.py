@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from wellread.core import safe_files
+from wellread.core.safe_imports import safe_path
 from wellread.errors import IndexFault, MissingExtra
 from wellread.reading.child import KEPT_ENVIRONMENT
-from wellread.safe_imports import safe_path
 
 LONGEST_LINE = 20_000_000  # characters of a row as JSON
 VECTORS = {"emb_int8": "int8", "emb_ubinary": "uint8"}  # columns that embedded data sets have

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 
-from wellread import codec
+from wellread.core import codec
 from wellread.core.processors import available_processors
 from wellread.errors import ReadError, Scanned
 from wellread.reading import child, ocr

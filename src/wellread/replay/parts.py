@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
-from wellread.codec import Json, brief, decode
-from wellread.effort import Effort, Plan
+from wellread.core.codec import Json, brief, decode
+from wellread.core.effort import Effort, Plan
 from wellread.privacy import search as ask
 from wellread.protocols import AnswerReader, Embedder, Grader, Model, PageReader, Parts, Reranker, Source
 from wellread.ranking.evaluator import Evaluator

@@ -31,15 +31,15 @@ from typing import IO, Any, TypeVar, cast
 from urllib.parse import unquote
 
 from wellread import events
-from wellread.codec import Fault, Json, brief, decode
 from wellread.core import safe_files
+from wellread.core.codec import Json, brief, decode
 from wellread.errors import UsageError, WellreadError
 from wellread.net.address import secrets
 from wellread.protocols import Source
 from wellread.replay.one_at_a_time import Threads, TimeLimit
 from wellread.replay.parts import ON_TAPE, PartsOnTape, facts_of
 from wellread.run import Environment
-from wellread.types import Completion
+from wellread.types import Completion, Fault
 from wellread.version import __version__
 
 FORMAT = 2

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, make_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from wellread.codec import Json, decode
+from wellread.core.codec import Json, decode
 from wellread.errors import DamagedFile, UsageError
 from wellread.replay.record import FORMAT, lines_of
 

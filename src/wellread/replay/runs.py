@@ -17,9 +17,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from wellread import codec, events
-from wellread.codec import Fault, Json, brief
-from wellread.effort import Effort
+from wellread import events
+from wellread.core import codec
+from wellread.core.codec import Json, brief
+from wellread.core.effort import Effort
 from wellread.engine import Engine, clean_question
 from wellread.errors import DamagedFile, ReplayMismatch, UsageError, WellreadError
 from wellread.parameters import fill
@@ -31,7 +32,7 @@ from wellread.replay.record import Recorder, fingerprint
 from wellread.replay.recording import Call, Recording, check_header, load
 from wellread.run import Environment
 from wellread.settings import Settings
-from wellread.types import Completion
+from wellread.types import Completion, Fault
 
 T = TypeVar("T")
 _NOT_RECORDED = ("server", "cache", "allow_hosts", "ignore_robots")  # of no use to a replay, or not for others to read

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
-from wellread import codec
 from wellread.answer_json import AnswerJson
 from wellread.citations.references import SUFFIXES, Format, footnotes, references, together, written
+from wellread.core import codec
 from wellread.events import documents_json, hit_json
 from wellread.present.html import answer_html
 from wellread.server import metrics, service, shapes

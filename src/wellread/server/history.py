@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from wellread.answer_json import AnswerJson
-from wellread.codec import Json, decode, dumps, loads
+from wellread.core.codec import Json, decode, dumps, loads
 from wellread.core.unicode_safety import Encodable
 from wellread.errors import DamagedFile
 from wellread.events import Event, Numbered, from_json

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread import events
-from wellread.codec import encode
+from wellread.core.codec import encode
 from wellread.engine import Engine
 from wellread.errors import UsageError, WellreadError
 from wellread.marks import Marks

@@ -19,8 +19,8 @@ from pathlib import PurePosixPath
 from typing import Any, TypeVar, get_args
 
 from wellread import plugins
+from wellread.core.effort import Effort
 from wellread.core.unicode_safety import encodable
-from wellread.effort import Effort
 from wellread.engine import Engine, clean_question
 from wellread.errors import UsageError
 from wellread.parameters import Part, PublicSpec, fill, named, public

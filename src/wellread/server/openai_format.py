@@ -18,7 +18,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from wellread.answer_json import AnswerJson
-from wellread.codec import encode
+from wellread.core.codec import encode
 from wellread.errors import UsageError
 from wellread.marks import unmarked
 from wellread.present.markdown import beside, missing_line, opening, refusal, source_lines

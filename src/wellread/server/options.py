@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
+from wellread.core.effort import Effort
 from wellread.core.private_files import at_home
-from wellread.effort import Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.net.address import is_loopback
 from wellread.parameters import Length, ModelSpec, Range, SourceSpec, fill, param

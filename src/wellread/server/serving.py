@@ -29,8 +29,8 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from wellread.core.safe_imports import make_safe
 from wellread.errors import UsageError, WellreadError
-from wellread.safe_imports import make_safe
 from wellread.server import logs
 from wellread.server.app import create_app
 from wellread.server.options import ServerOptions, history_place

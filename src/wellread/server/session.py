@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from wellread import events
 from wellread.answer_json import AnswerJson
-from wellread.codec import Json, decode, loads
+from wellread.core.codec import Json, decode, loads
 from wellread.marks import Marks
 from wellread.present.markdown import opening
 from wellread.present.sections import shown

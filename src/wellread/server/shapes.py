@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from wellread.codec import encode
-from wellread.effort import Effort
+from wellread.core.codec import encode
+from wellread.core.effort import Effort
 from wellread.server.history import Record
 from wellread.server.menu import ClientRequest
 from wellread.server.viewer import linked

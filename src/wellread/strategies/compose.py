@@ -15,7 +15,7 @@ from itertools import islice
 
 from wellread.errors import BudgetExhausted, ContextTooLong
 from wellread.events import AnswerDelta, Cut, Event
-from wellread.modelcall import LEAST_REPLY
+from wellread.models.call import LEAST_REPLY
 from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
-from wellread.effort import ALLOWED
+from wellread.core.effort import ALLOWED
 from wellread.events import Decided, Thought
 from wellread.parameters import Count, CountOrZero, Length, Range, param
 from wellread.prompts.render import render

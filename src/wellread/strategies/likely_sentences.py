@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from wellread.effort import ALLOWED
+from wellread.core.effort import ALLOWED
 from wellread.questions.kinds import Kind, wanted
 from wellread.questions.languages import stems
 from wellread.run import Run

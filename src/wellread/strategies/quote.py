@@ -28,7 +28,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from wellread.answer_json import SURE
-from wellread.effort import ALLOWED
+from wellread.core.effort import ALLOWED
 from wellread.events import AnswerDelta, Decided, Notice, Ranked
 from wellread.parameters import Count, Share, param
 from wellread.protocols import trained

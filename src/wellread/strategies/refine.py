@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from statistics import median
 
-from wellread.effort import ALLOWED
+from wellread.core.effort import ALLOWED
 from wellread.run import Run
 from wellread.strategies.grading import Chain, CountedGrader, ModelGrader
 from wellread.strategies.relevance import best, by_meaning, by_words

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
-from wellread.effort import ALLOWED
+from wellread.core.effort import ALLOWED
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.events import Notice, Ranked
 from wellread.protocols import trained

@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wellread.effort import Plan
+from wellread.core.effort import Plan
 from wellread.events import Ranked
 from wellread.protocols import Source, trained
 from wellread.questions.defaults import asks_default, begins_entry, default_alone, is_meant, tells_default

@@ -20,7 +20,7 @@ from typing import Any
 
 from wellread import events
 from wellread.answer_json import AnswerJson
-from wellread.codec import Json, decode, encode
+from wellread.core.codec import Json, decode, encode
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, UsageError, optional
 from wellread.replay.record import lines_of

@@ -19,8 +19,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from wellread import plugins
 from wellread import settings as settings_module
 from wellread.core import keychain
+from wellread.core.effort import Effort
 from wellread.core.private_files import private_folder, replace_private
-from wellread.effort import Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.models.default import available
 from wellread.net.address import is_loopback

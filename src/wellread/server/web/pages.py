@@ -16,7 +16,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Header, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 
-from wellread.codec import Json
+from wellread.core.codec import Json
 from wellread.events import Event, Outlined, Section
 from wellread.marks import Marks
 from wellread.present import files

@@ -7,17 +7,14 @@ place (`$.hits[3].score`). Fields that a type does not know are passed over, so 
 
 from __future__ import annotations
 
-import builtins
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET as UNSET  # the value of a field that is not written at all
 from msgspec import UnsetType as UnsetType
-
-from wellread import errors
 
 Json = dict[str, Any]
 Raw = msgspec.Raw  # a part that stays packed until somebody knows its type
@@ -88,29 +85,3 @@ def _is_default(spec: Field[Any], value: object) -> bool:
     if spec.default is not MISSING:
         return type(value) is type(spec.default) and value == spec.default
     return spec.default_factory is not MISSING and value == spec.default_factory()
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An error's class, words and facts."""
-
-    type: str
-    message: str
-    facts: Mapping[str, str | int | float | None] = field(default_factory=dict[str, str | int | float | None])
-
-    @classmethod
-    def of(cls, problem: BaseException) -> Fault:
-        facts = {name: value for name, value in vars(problem).items() if isinstance(value, str | int | float | None)}
-        return cls(type(problem).__name__, str(problem), facts)
-
-    def error(self) -> Exception:
-        """The same error again; one of a plugin's own classes gets a class of that name."""
-        kind = getattr(errors, self.type, None) or getattr(builtins, self.type, None)
-        if not (isinstance(kind, type) and issubclass(kind, Exception)):
-            kind = type(self.type, (Exception,), {})
-        problem = cast("type[Exception]", kind).__new__(kind)
-        problem.args = (self.message,)
-        for name, value in self.facts.items():
-            if isinstance(value, type(getattr(kind, name, value))):  # figures are figures
-                setattr(problem, name, value)
-        return problem

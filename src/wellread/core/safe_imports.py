@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-_OWN = str(Path(__file__).parents[1])
+_OWN = str(Path(__file__).parents[2])
 
 
 def safe_path() -> list[str]:
