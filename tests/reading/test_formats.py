@@ -12,7 +12,7 @@ from tests.reading.test_documents import archive, docx, word
 from tests.reading.test_pdf import pdf, prose
 
 from wellread.errors import ReadError
-from wellread.reading import tables
+from wellread.reading import allowance, tables
 from wellread.reading.allowance import Allowance
 from wellread.reading.documents import Document, read_bytes
 from wellread.reading.workers import Workers
@@ -366,14 +366,14 @@ def test_one_broken_part_does_not_cost_the_others() -> None:
         workbook(names, "<row><c><v>1</v></c></row>", "<row><c></row>", "<row><c><v>3</v></c></row>"), "x", name="a.xlsx"
     )
     assert sheets.passages == ("# Lamps", "1", "# Oil", "3")
-    assert sheets.notice == "1 of its sheets could not be read"
+    assert sheets.notice == "1 of its 3 sheets could not be read"
     chapters = {f"{n}.xhtml": f"<html><body><h1>Chapter {n}</h1><p>Its words are {n}.</p></body></html>" for n in range(3)}
     book = bytearray(archive(mimetype="application/epub+zip", **chapters))
     damaged = book.index(b"1.xhtml") + 40
     book[damaged : damaged + 8] = b"\xff" * 8
     read = read_bytes(bytes(book), "x", name="a.epub")
     assert read.passages == ("# Chapter 0", "Its words are 0.", "# Chapter 2", "Its words are 2.")
-    assert read.notice == "1 of its chapters could not be read"
+    assert read.notice == "1 of its 3 chapters could not be read"
 
 
 def test_a_letter_is_read_with_all_its_parts_and_what_it_forwards() -> None:
@@ -492,7 +492,7 @@ def test_charsets_of_short_files(text: str, encoding: str) -> None:
 
 
 def test_many_sheets_that_are_one_are_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MAX_BLOCKS", 100)
+    monkeypatch.setattr(allowance, "MAX_BLOCKS", 100)
     page = tables.read_sheets(xlsx(*[("oil",)] * 50, sheets=40), "x", "x", Allowance())
     assert page.notice == "only the first 2 of its 40 sheets were read"
     assert len(page.blocks) == 102

@@ -65,7 +65,7 @@ def test_one_broken_letter_does_not_take_the_others_with_it(monkeypatch: pytest.
     monkeypatch.setattr(letters, "extract", stumbling)
     page = read(mailbox(letter("On oil"), letter("Odd", "Content-Type: text/html\n"), letter("On wicks")), "a.mbox")
     assert [block.text for block in page.blocks if block.kind == "heading"] == ["On oil", "On wicks"]
-    assert page.notice == "1 of its messages could not be read"
+    assert page.notice == "1 of its 3 messages could not be read"
 
 
 @pytest.mark.parametrize("depth", [400, 2_000])

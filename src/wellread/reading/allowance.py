@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from wellread.errors import ReadError
 from wellread.text.blocks import as_blocks
 from wellread.types import Block, Page
 
+T = TypeVar("T")
 MAX_BLOCKS = 200_000
 MAX_UNPACKED = 100 * 1024 * 1024  # bytes of everything that is read from one archive or compressed file
 _FACT = 1_000  # characters of a title, an author, a date
@@ -55,11 +58,45 @@ def fitted(page: Page, allowance: Allowance) -> Page:
     )
 
 
-def not_all(parts: str, *, read: int, count: int, broken: int) -> str | None:
-    """What to say of a document whose last parts were not looked at, or some of whose parts are broken."""
-    cut = [f"only the first {read:,} of its {count:,} {parts} were read"] if read < count else []
-    failed = [f"{broken:,} of its {parts} could not be read"] if broken else []
-    return "; ".join(cut + failed) or None
+class TooMuch(ReadError):
+    """Nothing more of a document is unpacked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The blocks of a document's parts; how many parts were looked at, and how many of these are broken."""
+
+    blocks: tuple[Block, ...]
+    read: int
+    broken: int
+
+    def notice(self, parts: str, count: int) -> str | None:
+        """What to say where its last parts were not looked at, or some are broken."""
+        cut = [f"only the first {self.read:,} of its {count:,} {parts} were read"] if self.read < count else []
+        failed = [f"{self.broken:,} of its {count:,} {parts} could not be read"] if self.broken else []
+        return "; ".join(cut + failed) or None
+
+
+def gathered(parts: Iterable[T], read: Callable[[T, int], Iterable[Block]], allowance: Allowance) -> Gathered:
+    """Chapters, sheets, slides or messages one after the other, until there is as much text as a page may have or the time is
+    nearly up: many can be one and the same. One that is broken does not keep the others from being read. `read` is told how many
+    characters are left."""
+    deadline, left = allowance.deadline(), allowance.characters
+    blocks, looked_at, broken = list[Block](), 0, 0
+    for part in parts:
+        if left < 0 or len(blocks) > MAX_BLOCKS or time.monotonic() > deadline:
+            break
+        looked_at += 1
+        try:
+            found = list(read(part, left))
+        except (MemoryError, TooMuch):
+            raise
+        except Exception:  # nobody has listed what parsers trip over
+            broken += 1
+            continue
+        blocks += found
+        left -= sum(len(block.text) for block in found)
+    return Gathered(tuple(blocks), looked_at, broken)
 
 
 def _shortened(blocks: Sequence[Block]) -> Iterator[Block]:

@@ -7,7 +7,6 @@ understand headers takes quadratic time and worse, so its older one is used, on 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Sequence
 from email.errors import HeaderParseError
 from email.header import decode_header
@@ -16,7 +15,7 @@ from email.parser import BytesParser  # here, for no file can be opened where do
 from email.policy import Compat32
 from typing import Any, cast
 
-from wellread.reading.allowance import OWN_FILE, Allowance, not_all
+from wellread.reading.allowance import OWN_FILE, Allowance, gathered
 from wellread.reading.charset import decode
 from wellread.reading.extract import extract
 from wellread.reading.unmarked import cleaned, read_text
@@ -72,21 +71,10 @@ def read_eml(body: bytes, url: str, name: str, allowance: Allowance = OWN_FILE) 
 
 
 def read_mbox(body: bytes, url: str, name: str, allowance: Allowance = OWN_FILE) -> Page:
-    """Each message under its subject, until the time is nearly up."""
-    deadline = allowance.deadline()
-    blocks: list[Block] = []
+    """Each message under its subject."""
     letters = _MESSAGES.split(body)[1:]
-    read = broken = 0
-    while read < len(letters) and time.monotonic() < deadline:
-        read += 1
-        try:
-            blocks.extend(_message(_parsed(letters[read - 1]), level=1))
-        except MemoryError:
-            raise
-        except Exception:  # nobody has listed what parsers trip over; the others are read all the same
-            broken += 1
-    notice = not_all("messages", read=read, count=len(letters), broken=broken)
-    return Page(url, name, (), kind="mail", blocks=tuple(blocks), notice=notice)
+    made = gathered(letters, lambda letter, _: _message(_parsed(letter), level=1), allowance)
+    return Page(url, name, (), kind="mail", blocks=made.blocks, notice=made.notice("messages", len(letters)))
 
 
 def _parsed(body: bytes) -> Message:

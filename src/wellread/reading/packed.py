@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import posixpath
 import re
-import time
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
 from urllib.parse import unquote
 
 from wellread.errors import ReadError
-from wellread.reading.allowance import MAX_UNPACKED, OWN_FILE, Allowance, not_all
+from wellread.reading.allowance import MAX_UNPACKED, OWN_FILE, Allowance, TooMuch, gathered
 from wellread.reading.charset import decode
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import all_blocks
@@ -27,10 +26,6 @@ _SLIDE = re.compile(r"ppt/slides/slide(\d{1,6})\.xml")
 _CONTENTS = re.compile(r"(?:nav|toc|contents)\.[^.]*$", re.IGNORECASE)
 _CHAPTER = re.compile(r"\.(?:x?html?)$", re.IGNORECASE)
 _LONGEST_TITLE = 120
-
-
-class _TooMuch(ReadError):
-    """Nothing more of this archive is unpacked."""
 
 
 class Archive:
@@ -62,7 +57,7 @@ class Archive:
             raise ReadError(self._url, "the archive is broken or locked") from error
         self._left -= len(data)
         if self._left < 0:
-            raise _TooMuch(self._url, f"the archive unpacks to more than {MAX_UNPACKED // 1024**2} MB")
+            raise TooMuch(self._url, f"the archive unpacks to more than {MAX_UNPACKED // 1024**2} MB")
         return data
 
 
@@ -146,27 +141,21 @@ def _head(flat: bytes) -> bytes:
 
 
 def read_pptx(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
-    """Slides in the order of their numbers; each is a page. One that is broken does not keep the others from being read."""
+    """Slides in the order of their numbers; each is a page."""
     archive = Archive(body, url)
     names = sorted((name for name in archive.names() if _SLIDE.fullmatch(name)), key=lambda name: int(_SLIDE.sub(r"\1", name)))
     if not names:
         raise ReadError(url, "not a PowerPoint presentation")
-    blocks: list[Block] = []
-    broken = 0
-    for number, name in enumerate(names, start=1):
-        slide = Office(allowance.characters, page=number)
-        try:
-            fed(archive.read(name), slide, url, "the presentation is broken")
-        except _TooMuch:
-            raise
-        except ReadError:
-            broken += 1
-            if broken == len(names):
-                raise
-        else:
-            blocks.extend(slide.blocks)
-    notice = f"{broken:,} of its {len(names):,} slides could not be read" if broken else None
-    return _page(url, blocks, archive.facts("docProps/core.xml").texts, "pptx", notice)
+
+    def slide(numbered: tuple[int, str], left: int) -> Iterable[Block]:
+        page = Office(left, page=numbered[0])
+        fed(archive.read(numbered[1]), page, url, "the slide is broken")
+        return page.blocks
+
+    made = gathered(enumerate(names, start=1), slide, allowance)
+    if made.broken == len(names):
+        raise ReadError(url, "the presentation is broken or locked")
+    return _page(url, made.blocks, archive.facts("docProps/core.xml").texts, "pptx", made.notice("slides", len(names)))
 
 
 def read_epub(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
@@ -180,32 +169,10 @@ def read_epub(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_
     known = set(archive.names())
     chapters = [name for name in named if name in known]
     chapters = chapters or sorted(name for name in known if _CHAPTER.search(name) and not _CONTENTS.search(name))
-    read = list(_texts(archive, chapters, allowance))
-    broken = sum(chapter is None for chapter in read)
-    blocks = [block for chapter in read for block in chapter or ()]
-    if not blocks:
-        raise ReadError(url, "the archive is broken or locked" if broken else "the e-book has no text")
-    notice = not_all("chapters", read=len(read), count=len(chapters), broken=broken)
-    return _page(url, blocks, package.texts, "epub", notice)
-
-
-def _texts(archive: Archive, chapters: list[str], allowance: Allowance) -> Iterator[tuple[Block, ...] | None]:
-    """Chapter by chapter, None for a broken one, until the book is as long as a page may be or the time is nearly up."""
-    deadline = allowance.deadline()
-    left = allowance.characters
-    for name in chapters:
-        if left < 0 or time.monotonic() > deadline:
-            return
-        try:
-            data = archive.read(name)
-        except _TooMuch:
-            raise
-        except ReadError:
-            yield None
-            continue
-        found = blocks_of(all_blocks(parse(decode(data))))
-        left -= sum(len(block.text) for block in found)
-        yield found
+    made = gathered(chapters, lambda chapter, _: blocks_of(all_blocks(parse(decode(archive.read(chapter))))), allowance)
+    if not made.blocks:
+        raise ReadError(url, "the archive is broken or locked" if made.broken else "the e-book has no text")
+    return _page(url, made.blocks, package.texts, "epub", made.notice("chapters", len(chapters)))
 
 
 def _chapters(package: _Fields, folder: str) -> list[str]:

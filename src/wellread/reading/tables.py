@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import time
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from itertools import islice
 from typing import Any, cast
 
 from wellread.errors import ReadError
-from wellread.reading.allowance import MAX_BLOCKS, MAX_UNPACKED, OWN_FILE, Allowance, not_all
+from wellread.reading.allowance import MAX_BLOCKS, MAX_UNPACKED, OWN_FILE, Allowance, gathered
 from wellread.reading.markup import Target
 from wellread.reading.office import Full, fed, local, named
 from wellread.reading.packed import Archive, open_content
@@ -123,49 +122,29 @@ def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
         book = _Workbook(allowance.characters)
         content = body if body.startswith(b"<") else open_content(Archive(body, url), url)
         notice = fed(content, book, url, "the spreadsheet is broken")
-        sheets = [(title, _laid(rows)) for title, rows in book.sheets]
-        return Page(url, name, (), kind="sheet", blocks=_blocks(list(_each(sheets, allowance))), notice=notice)
+        read = gathered(book.sheets, lambda sheet, left: _sheet(sheet[0], _laid(sheet[1]), left), allowance)
+        return Page(url, name, (), kind="sheet", blocks=read.blocks, notice=notice)
     import python_calamine as calamine
 
     try:
         book = calamine.CalamineWorkbook.from_filelike(BytesIO(closed_up(body)))
-        read = list(_each(((title, _rows(book, title)) for title in book.sheet_names), allowance))
-        if read and all(sheet is None for sheet in read):
-            raise ValueError("none of its sheets can be read")
     except (calamine.CalamineError, OSError, ValueError) as error:
         raise ReadError(url, "the spreadsheet is broken or locked") from error
-    notice = not_all("sheets", read=len(read), count=len(book.sheet_names), broken=sum(sheet is None for sheet in read))
-    return Page(url, name, (), kind="sheet", blocks=_blocks(read), notice=notice)
+    titles = book.sheet_names
+    read = gathered(titles, lambda title, left: _sheet(title, _rows(book.get_sheet_by_name(title)), left), allowance)
+    if read.broken and read.broken == read.read:
+        raise ReadError(url, "the spreadsheet is broken or locked")
+    return Page(url, name, (), kind="sheet", blocks=read.blocks, notice=read.notice("sheets", len(titles)))
 
 
-def _each(sheets: Iterable[tuple[str, Iterable[Sequence[str]] | None]], allowance: Allowance) -> Iterator[list[Block] | None]:
-    """Sheet by sheet, None for a broken one, until there is as much text as a page may have or the time is nearly up: many can
-    be one and the same."""
-    deadline = allowance.deadline()
-    left, rows_left = allowance.characters, MAX_BLOCKS
-    for title, rows in sheets:
-        if rows is None:
-            yield None
-            continue
-        blocks = list(rows_within(rows, left))
-        yield [Block("heading", title, 1), *blocks] if blocks else []
-        left, rows_left = left - sum(len(block.text) for block in blocks), rows_left - len(blocks)
-        if min(left, rows_left) <= 0 or time.monotonic() > deadline:
-            return
+def _sheet(title: str, rows: Iterable[Sequence[str]], characters: int) -> list[Block]:
+    """Its rows under its name, where it has some."""
+    blocks = list(rows_within(rows, characters))
+    return [Block("heading", title, 1), *blocks] if blocks else []
 
 
-def _blocks(read: Iterable[list[Block] | None]) -> tuple[Block, ...]:
-    return tuple(block for sheet in read for block in sheet or ())
-
-
-def _rows(book: Any, title: str) -> Iterator[list[str]] | None:
-    from python_calamine import CalamineError
-
-    try:
-        rows = book.get_sheet_by_name(title).iter_rows()
-    except CalamineError:
-        return None
-    return ([_text(cell) for cell in row] for row in cast("Iterator[list[object]]", rows))
+def _rows(sheet: Any) -> Iterator[list[str]]:
+    return ([_text(cell) for cell in row] for row in cast("Iterator[list[object]]", sheet.iter_rows()))
 
 
 def _text(cell: object) -> str:
