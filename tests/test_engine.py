@@ -248,5 +248,7 @@ async def test_an_answer_shows_itself_with_its_sources(strategy: Callable[[Body]
     hit = replace(TITAN, title="<Titan>", url="https://example.org/?a=1&b=2")
     answer = await Engine(Settings(), source=Shelf([hit])).ask("Who discovered Titan?", strategy="made")
     assert "[1] <Titan>" in str(answer)
-    assert "[1] [<Titan>](https://example.org/?a=1&b=2)" in answer._repr_markdown_()
-    assert '[1] <a href="https://example.org/?a=1&amp;b=2">&lt;Titan&gt;</a></p>' in answer._repr_html_()
+    assert r"[1] [\<Titan\>](<https://example.org/?a=1&b=2>)" in answer._repr_markdown_()
+    link = '<a href="https://example.org/?a=1&amp;b=2" target="_blank" rel="noopener noreferrer nofollow">&lt;Titan&gt;</a>'
+    assert f"<li>[1] {link}" in answer._repr_html_()
+    assert all("1 of 1 sentence checked" in told for told in (str(answer), answer._repr_markdown_(), answer._repr_html_()))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, cast, overload
 
-from wellread import errors, marks
+from wellread import errors
 from wellread.core.unicode_safety import Encodable
 
 Outcome = Literal["answered", "partial", "unsure", "exhausted", "failed"]
@@ -302,45 +302,23 @@ class Answer(Encodable):
         """Whether it tells what is likely and does not claim to know it."""
         return self.outcome == "unsure" and bool(self.text) and self.confidence is not None
 
-    @property
-    def marked(self) -> str:
-        """The text, with a mark at each sentence that its passages do not carry."""
-        return marks.marked(self.text, ((sentence.end, marks.MARK) for sentence in self.sentences if not sentence.supported))
-
-    @property
-    def checked(self) -> str:
-        """How many of its sentences were checked and are carried; where there are marks, with the mark."""
-        verdicts = [sentence.verdict for sentence in self.sentences]
-        return marks.legend(verdicts) or marks.checked(verdicts)
-
     def __str__(self) -> str:
         """The answer as a person reads it, marks and sources included; `text` is the text alone."""
-        return self._put_together("\n".join(f"[{number}] {name}" for number, name, _ in self._sources()))
+        from wellread.present import printed
+
+        return printed.text(self)
 
     def _repr_markdown_(self) -> str:
         """For notebooks that know Markdown."""
-        rows = (f"[{number}] [{name}]({url})" if url else f"[{number}] {name}" for number, name, url in self._sources())
-        return self._put_together("  \n".join(rows))
+        from wellread.present import printed
+
+        return printed.in_markdown(self)
 
     def _repr_html_(self) -> str:
-        """For all notebooks: paragraphs of text, and links to the sources."""
-        from html import escape
+        """For all notebooks."""
+        from wellread.present import printed
 
-        named = ((number, escape(name), escape(url or "", quote=True)) for number, name, url in self._sources())
-        rows = (f'[{number}] <a href="{url}">{name}</a>' if url else f"[{number}] {name}" for number, name, url in named)
-        text = escape(self._put_together("\0"))
-        return "".join(f"<p>{part}</p>" for part in text.split("\n\n")).replace("\0", "<br>".join(rows)).replace("\n", "<br>")
-
-    def _sources(self) -> list[tuple[int, str, str | None]]:
-        """What is cited: number, name, address; a link leads to the web or nowhere."""
-        cited = {one.number: one.passage for one in self.citations}
-        links = {number: one.url for number, one in cited.items() if (one.url or "").startswith(("http://", "https://"))}
-        return [(number, one.title or one.url or one.source, links.get(number)) for number, one in sorted(cited.items())]
-
-    def _put_together(self, sources: str) -> str:
-        told = ("Probably:" if self.probable else None, self.short, self.marked)
-        text = "\n\n".join(filter(None, told)) or self.asks or f"No answer was found: {self.reason}"
-        return "\n\n".join(filter(None, (text, sources, self.checked if self.text else "")))
+        return printed.in_html(self)
 
     @property
     def citations(self) -> tuple[Citation, ...]:

@@ -109,8 +109,9 @@ def _answered(text: str, how: _How, as_json: bool, as_events: bool, steps: bool 
     if made:
         from wellread.present.sections import sections
 
-        note(f"{how.output}: {answer.checked}" if answer.text else f"nothing was written: {answer.reason}")
-        for one in sections(AnswerJson.of(answer)).notes:
+        parts = sections(AnswerJson.of(answer))
+        note(f"{how.output}: {parts.legend or parts.checked}" if answer.text else f"nothing was written: {answer.reason}")
+        for one in parts.notes:
             note(f"Note: {one}")
     if how.part and (left := unwritten(how.kept())):
         note(f"{events.counted(left, 'section is', 'sections are')} not written; the same command goes on with {how.part}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from wellread.answer_json import AnswerJson
 from wellread.cli import completion, options
 from wellread.cli.ask import status
 from wellread.cli.terminal import clean, note, say_json
@@ -120,7 +121,9 @@ def _words(answer: Answer) -> Text:
     """Words of others: no markup, and no names of pictures between colons, is looked for in them."""
     from rich.text import Text
 
-    words = "\n".join(filter(None, (answer.short, answer.marked)))
+    from wellread.present.sections import sections
+
+    words = "\n".join(filter(None, (answer.short, sections(AnswerJson.of(answer)).marked())))
     if answer.outcome != "answered":
         words = "\n".join(filter(None, (words, f"{answer.outcome}: {answer.reason or 'missing: ' + '; '.join(answer.missing)}")))
     return Text(words)

@@ -10,8 +10,8 @@ from difflib import SequenceMatcher
 from itertools import count, islice
 from typing import NamedTuple
 
-from wellread import marks
 from wellread.answer_json import AnswerJson, CitationJson
+from wellread.present import marks
 from wellread.questions.headings import Headings, headings
 from wellread.questions.languages import foreign_language
 from wellread.text.lexicon import NEGATIVE, STOPWORDS

@@ -22,8 +22,8 @@ from wellread import events
 from wellread.core.codec import encode
 from wellread.engine import Engine
 from wellread.errors import UsageError, WellreadError
-from wellread.marks import Marks
 from wellread.present.markdown import markdown
+from wellread.present.marks import Marks
 from wellread.present.sections import shown
 from wellread.server import logs, session, viewer
 from wellread.server.history import Record

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from wellread.answer_json import AnswerJson
 from wellread.errors import UsageError
-from wellread.marks import Marks
+from wellread.present.marks import Marks
 from wellread.server import openai_format, shapes
 from wellread.server.history import Record
 from wellread.server.menu import ClientRequest, Menu

@@ -20,8 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from wellread.answer_json import AnswerJson
 from wellread.core.codec import encode
 from wellread.errors import UsageError
-from wellread.marks import unmarked
 from wellread.present.markdown import beside, missing_line, opening, refusal, source_lines
+from wellread.present.marks import unmarked
 from wellread.present.sections import UNDERSTOOD, sections, shown
 from wellread.server.history import TURNS
 from wellread.server.menu import ClientRequest, Menu

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from wellread import events
 from wellread.answer_json import AnswerJson
 from wellread.core.codec import Json, decode, loads
-from wellread.marks import Marks
 from wellread.present.markdown import opening
+from wellread.present.marks import Marks
 from wellread.present.sections import shown
 from wellread.server.history import TURNS, Record, completed, context, decoded, event_of
 from wellread.server.menu import ClientRequest, ReadyRun

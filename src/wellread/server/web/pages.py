@@ -18,10 +18,10 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 
 from wellread.core.codec import Json
 from wellread.events import Event, Outlined, Section
-from wellread.marks import Marks
 from wellread.present import files
 from wellread.present.html import plain_text
 from wellread.present.markdown import markdown, plain
+from wellread.present.marks import Marks
 from wellread.present.sections import preview, shown
 from wellread.server import service, session, shapes
 from wellread.server.api import RunId

@@ -11,9 +11,9 @@ from markdown_it import MarkdownIt
 from wellread.answer_json import AnswerJson
 from wellread.citations.check import check
 from wellread.cli.opening import cited
-from wellread.marks import MARK, marked, unmarked
 from wellread.present.html import answer_html
 from wellread.present.markdown import markdown
+from wellread.present.marks import MARK, marked, unmarked
 from wellread.present.sections import bracketed, differing, sections, shown
 from wellread.server import openai_format
 from wellread.types import Answer, Passage
@@ -43,7 +43,7 @@ def answer(text: str) -> Answer:
 )
 def test_a_mark_stands_in_no_code_table_formula_or_link(text: str) -> None:
     parser = MarkdownIt("commonmark").enable("table")
-    found = answer(text).marked
+    found = sections(AnswerJson.of(answer(text))).marked()
     tokens = parser.parse(found)
     inside = [one for one in tokens if one.type in ("fence", "code_block")]
     cells = [after for one, after in pairwise(tokens) if one.type in ("td_open", "th_open")]
@@ -56,7 +56,7 @@ def test_a_mark_stands_in_no_code_table_formula_or_link(text: str) -> None:
 
 def test_each_sentence_that_is_not_carried_has_its_mark() -> None:
     text = "Saturn has 146 moons [1]. It has 147 moons [1]. Mars has 3 [1]."
-    assert answer(text).marked == "Saturn has 146 moons [1]. It has 147 moons [1]. ⚠ Mars has 3 [1]. ⚠"
+    assert sections(AnswerJson.of(answer(text))).marked() == "Saturn has 146 moons [1]. It has 147 moons [1]. ⚠ Mars has 3 [1]. ⚠"
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_hostile_text_is_marked_in_linear_time() -> None:
 def test_an_answer_that_is_carried_has_none() -> None:
     given = answer("Saturn has 146 moons [1].")
     assert sections(AnswerJson.of(given)).marked() == given.text
-    assert given.checked == "1 of 1 sentence checked; all carried"
+    assert sections(AnswerJson.of(given)).checked == "1 of 1 sentence checked; all carried"
