@@ -14,8 +14,9 @@ from wellread.cluster.reshard import shard_index
 from wellread.errors import DamagedFile
 from wellread.index import manifest
 from wellread.index.build import add, build
-from wellread.index.lexical import analyser, query_terms
+from wellread.index.lexical import query_terms
 from wellread.index.search import LocalIndex, SearchOptions
+from wellread.questions.languages import analyser
 from wellread.types import Passage
 
 pytestmark = pytest.mark.anyio

@@ -22,7 +22,7 @@ from wellread.index import lexical, texts
 from wellread.index.search import Scored, SearchOptions, as_hit, fused, query_vector, readable
 from wellread.index.titles import LOOKED_AT, weigh_titles
 from wellread.protocols import Embedder
-from wellread.questions.languages import ENGLISH
+from wellread.questions.languages import ENGLISH, analyser
 from wellread.types import Hit, Passage
 
 T = TypeVar("T")
@@ -113,7 +113,7 @@ class MergedIndex:
 
     @cached_property
     def _analyser(self) -> lexical.tantivy.TextAnalyzer:
-        return lexical.analyser(self._language)
+        return analyser(self._language)
 
     async def _all(self, method: str, name: str) -> list[Hit]:
         """The passages that the shards' method gives, with their places in the whole, for a name."""

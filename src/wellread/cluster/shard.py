@@ -33,6 +33,7 @@ from wellread.index.quantize import Floats
 from wellread.index.rows import NOTHING, Ranked
 from wellread.index.search import LocalIndex, SearchOptions, fused
 from wellread.index.titles import LOOKED_AT
+from wellread.questions.languages import analyser
 from wellread.types import Passage
 
 _K1, _B = 1.2, 0.75  # tantivy's
@@ -153,7 +154,7 @@ class SegmentWords:
 def _write_words(folder: Path, passages: Iterable[Passage], language: str) -> None:
     """What `SegmentWords` needs, made from the passages of a segment in their order."""
     folder.mkdir(parents=True, exist_ok=True)
-    analyse = lexical.analyser(language).analyze
+    analyse = analyser(language).analyze
     numbers: dict[tuple[str, str], int] = {}
     tokens: Counter[str] = Counter()
     starts = array("q", [0])

@@ -18,7 +18,7 @@ import numpy as np
 
 from wellread.errors import DamagedFile, IndexFault, panics_as
 from wellread.index.rows import NOTHING, Ranked, in_order, pairs
-from wellread.questions.languages import ENGLISH, NAMES, NO_STOP_WORDS
+from wellread.questions.languages import ENGLISH, analyser
 from wellread.text.lexicon import UNSPACED_CLASS
 from wellread.text.places import about
 from wellread.types import Passage
@@ -37,18 +37,6 @@ FIELDS = {"text": 1.0, "title": 0.6}  # and what a word in each counts: a title'
 _MAX_TERMS = 256  # of one query; a pasted page is not a better question
 _ANALYSER = "wellread"
 _HEAP = 96_000_000
-
-
-def analyser(language: str = ENGLISH) -> tantivy.TextAnalyzer:
-    """Lower case, accents folded, no stop words, stems of a language; over-long strings (data, not words) dropped."""
-    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
-
-    name = NAMES[language].lower()
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(100)).filter(Filter.lowercase())
-    builder = builder.filter(Filter.ascii_fold())
-    if language not in NO_STOP_WORDS:
-        builder = builder.filter(Filter.stopword(name))
-    return builder.filter(Filter.stemmer(name)).build()
 
 
 def spaced(text: str) -> str:

@@ -109,21 +109,26 @@ def foreign_language(question: str) -> str | None:
 @remembered(2_000_000)
 def stems(text: str, language: str) -> tuple[str, ...] | None:
     """The words that say something, without endings and accents, each once; None where no stemmer knows the language."""
-    analyser = _analyser(language)
-    if analyser is None:
+    if language not in STEMMED:
         return None
     with panics_as(WellreadError, "taking words apart"):
-        return tuple(dict.fromkeys(analyser.analyze(text)))
+        return tuple(dict.fromkeys(_stemmer(language).analyze(text)))
 
 
 @cache
-def _analyser(language: str) -> TextAnalyzer | None:
-    if language not in STEMMED:
-        return None
+def _stemmer(language: str) -> TextAnalyzer:
+    return analyser(language, fold_first=False)
+
+
+def analyser(language: str = ENGLISH, *, fold_first: bool = True) -> TextAnalyzer:
+    """Lower case, no stop words, stems of a language; over-long strings (data, not words) dropped. Accents are folded first in an
+    index, where some write them and some do not, and last for words that are compared one by one."""
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     name = NAMES[language].lower()
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(100)).filter(Filter.lowercase())
-    if language not in NO_STOP_WORDS:
-        builder = builder.filter(Filter.stopword(name))
-    return builder.filter(Filter.stemmer(name)).filter(Filter.ascii_fold()).build()
+    stop = [] if language in NO_STOP_WORDS else [Filter.stopword(name)]
+    stemming, folding = [*stop, Filter.stemmer(name)], [Filter.ascii_fold()]
+    builder = TextAnalyzerBuilder(Tokenizer.simple())
+    for step in (Filter.remove_long(100), Filter.lowercase(), *(folding + stemming if fold_first else stemming + folding)):
+        builder = builder.filter(step)
+    return builder.build()
