@@ -16,8 +16,9 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -33,8 +34,8 @@ from wellread.errors import IndexFault, WellreadError
 from wellread.index import texts
 from wellread.index.build import BuildOptions
 from wellread.index.build import build as build_index
-from wellread.index.dataset import About, made_of, part_of, read_part, take_parts
-from wellread.index.feed import Batch, EmbeddingFeed, Feed, streamed
+from wellread.index.dataset import About, EmbeddedFeed, Part, made_of, part_of, take_parts
+from wellread.index.feed import Batch, EmbeddingFeed, streamed
 from wellread.index.folder import BUILDING, BeingWritten
 from wellread.index.following import passages
 from wellread.index.inputs import InputOptions, Item, origin, parts
@@ -82,33 +83,27 @@ def packed(batch: Batch, homes: NDArray[np.int64], first: int, about: About, sca
     return b"".join([*contents, *ordinals]), tuple(pieces)
 
 
-class PiecesFeed(Feed):
-    """All that was embedded for a shard, in the order of the blocks, as the feed of its index."""
+class PiecesFeed(EmbeddedFeed):
+    """All that was embedded for a shard, in the order of the blocks."""
 
     def __init__(self, work: Place, shard: int, pieces: Mapping[int, Piece]) -> None:
         self._work, self._pieces = work, dict(sorted(pieces.items()))
-        about = made_of(BytesIO(self._content(min(pieces))))
+        about = made_of(self._content(min(pieces)))
         self.embedder, self.dimensions = about.embedder, about.dimensions
         self.scale = np.asarray(about.scale, np.float32)
         self.origin = f"{sum(piece.rows for piece in pieces.values())} passages of {about.origin}, shard {shard_name(shard)}"
 
-    async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
-        for block, piece in self._pieces.items():
-            if skip >= piece.rows:
-                skip -= piece.rows
-                continue
-            for batch in read_part(BytesIO(self._content(block)), self.dimensions, skip, file_of(block)):
-                yield batch
-            skip = 0
+    def parts(self) -> Iterator[Part]:
+        return (Part(piece.rows, partial(self._content, block), file_of(block)) for block, piece in self._pieces.items())
 
     def ordinals(self) -> NDArray[np.int64]:
         """The place of each of its passages in the whole."""
         found = (self._work.part(file_of(block), piece.places, 8 * piece.rows) for block, piece in self._pieces.items())
         return np.concatenate([np.frombuffer(one, np.int64) for one in found])
 
-    def _content(self, block: int) -> bytes:
+    def _content(self, block: int) -> BytesIO:
         piece = self._pieces[block]
-        return self._work.part(file_of(block), piece.start, piece.size)
+        return BytesIO(self._work.part(file_of(block), piece.start, piece.size))
 
 
 def of_shard(blocks: Sequence[Sequence[Piece]], shard: int) -> dict[int, Piece]:

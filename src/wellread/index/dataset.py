@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -127,8 +128,30 @@ def relative_scale(dimensions: int) -> Floats:
     return np.full(dimensions, 1 / 127 / float(np.sqrt(dimensions)) * 4, np.float32)
 
 
-class DatasetFeed(Feed):
-    """An embedded data set as the feed of an index: nothing is embedded again."""
+class Part(NamedTuple):
+    """One part of an embedded data set: so many rows, opened only where some of them are wanted."""
+
+    rows: int
+    open: Callable[[], Path | BytesIO]
+    name: str
+
+
+class EmbeddedFeed(Feed):
+    """The parts of an embedded data set, one after the other, as the feed of an index: nothing is embedded again."""
+
+    @abstractmethod
+    def parts(self) -> Iterator[Part]: ...
+
+    async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
+        parts = self.parts()
+        while part := await asyncio.to_thread(next, parts, None):
+            for batch in read_part(part.open(), self.dimensions, skip, part.name) if skip < part.rows else ():
+                yield batch.scaled(self.scale, scale)
+            skip = max(0, skip - part.rows)
+
+
+class DatasetFeed(EmbeddedFeed):
+    """A folder with an embedded data set."""
 
     def __init__(self, folder: Path, embedder: str | None = None) -> None:
         if (folder / _ABOUT).exists() and not (folder / "_SUCCESS").exists():
@@ -147,18 +170,12 @@ class DatasetFeed(Feed):
         known = about.scale if about else None
         self.scale = np.asarray(known, np.float32) if known else relative_scale(self.dimensions)
 
-    async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
-        for shard, rows in zip(self._shards, self._rows, strict=True):
-            if skip >= rows:
-                skip -= rows
-                continue
-            for batch in read_part(shard, self.dimensions, skip, str(shard)):
-                yield batch.scaled(self.scale, scale)
-            skip = 0
+    def parts(self) -> Iterator[Part]:
+        return (Part(rows, partial(Path, shard), str(shard)) for shard, rows in zip(self._shards, self._rows, strict=True))
 
 
-class HubFeed(Feed):
-    """An embedded data set on the hub as the feed of an index: its vectors come with it."""
+class HubFeed(EmbeddedFeed):
+    """An embedded data set on the hub: its vectors come with it."""
 
     def __init__(self, name: str, config: str | None, embedder: str | None) -> None:
         if embedder is None:
@@ -169,13 +186,8 @@ class HubFeed(Feed):
         self.origin = f"the data set hf:{name}" + (f" ({config})" if config else "")
         self.scale = relative_scale(self.dimensions)
 
-    async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
-        tables = self._tables()
-        while table := await asyncio.to_thread(next, tables, None):
-            rows = _heads([table])[0].rows
-            for batch in read_part(table, self.dimensions, skip, str(table)) if skip < rows else ():
-                yield batch.scaled(self.scale, scale)
-            skip = max(0, skip - rows)
+    def parts(self) -> Iterator[Part]:
+        return (Part(_heads([table])[0].rows, partial(Path, table), str(table)) for table in self._tables())
 
 
 def is_embedded_hub(name: str, config: str | None) -> bool:
