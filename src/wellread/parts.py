@@ -128,6 +128,12 @@ class Parts:
 
         return self._kept("pages", "", build)
 
+    async def catch_up(self, seconds: float, progress: Callable[[str, int, int | None], None]) -> None:
+        """Let each source that was built spend some time on what it could not finish before an answer."""
+        for (kind, _), part in [*self._parts.items()]:
+            if kind == "sources":
+                await part.catch_up(seconds, progress)
+
     async def aclose(self) -> None:
         """Close whatever holds connections or files."""
         parts, self._parts = self._parts, {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 from wellread.core.effort import Effort
@@ -51,6 +51,11 @@ class Source:
     async def original(self, document: str) -> Original:
         """The file that a document was read from."""
         return await self.parts[0].original(document) if len(self.parts) == 1 else Original("none")
+
+    async def catch_up(self, seconds: float, progress: Callable[[str, int, int | None], None]) -> None:
+        """Spend some time on what is `unfinished`; asked for when nobody waits for an answer, and safe to cancel."""
+        for one in self.parts:
+            await one.catch_up(seconds, progress)
 
     def tuned(self, **options: int) -> Source:
         """The same source, searched with other options of its own for once."""

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import pty
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from wellread.cli import ask
 from wellread.cli.main import app
+from wellread.index import kept
+from wellread.parts import Parts
+from wellread.settings import Settings
 from wellread.version import __version__
 
 pytestmark = pytest.mark.slow
@@ -206,3 +215,36 @@ def test_an_empty_folder_is_not_blamed_on_the_words(tmp_path: Path) -> None:
     told = invoke("ask", "Who wrote Hamlet?", "--source", str(tmp_path), "--effort", "low").output
     assert "there is no file to read" in told
     assert "To try: another source." in told
+
+
+def test_on_a_terminal_the_next_question_is_made_ready(tmp_path: Path) -> None:
+    (folder := tmp_path / "notes").mkdir()
+    for number in range(40):
+        (folder / f"n{number}.md").write_text(f"# Room {number}\n\nThe kettle of room {number} whistles at {number} past ten.")
+    asked = ["ask", "When does the kettle of room 7 whistle?", "--source", str(folder)]
+    environ = {**os.environ, "WELLREAD_CACHE_DIR": str(tmp_path / "cache")}
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(str(Path(sys.executable).parent / "wellread"), ["wellread", *asked], environ)
+    shown = b""
+    with suppress(OSError):  # how Linux says that the other end was closed
+        while piece := os.read(terminal, 4096):
+            shown += piece
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert b"Ctrl-C ends that" in shown.partition(b"7 past ten")[2]
+    (one,) = kept.everything(environ)
+    assert (one.passages, one.vectors) == (40, 40)
+
+
+@pytest.mark.anyio
+async def test_who_stops_what_comes_after_the_answer_has_lost_nothing() -> None:
+    class Slow(Parts):
+        async def catch_up(self, seconds: float, progress: Callable[[str, int, int | None], None]) -> None:
+            progress("vectors", 0, 60)
+            await asyncio.sleep(60)
+
+    task = asyncio.create_task(ask._caught_up(Slow(Settings())))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    await task
+    assert not task.cancelled()

@@ -22,7 +22,7 @@ from tests.index.test_change import Killed, Tiring, every_file, feed, numbered, 
 
 from wellread.cli.feeds import shown
 from wellread.core.processors import available_processors
-from wellread.errors import IndexFault
+from wellread.errors import EmbedderError, IndexFault
 from wellread.index import ledger, manifest
 from wellread.index.build import BuildOptions, add, build, update
 from wellread.index.feed import EmbeddingFeed
@@ -195,6 +195,29 @@ async def test_what_has_no_vector_yet_is_not_behind_what_has_one(tmp_path: Path)
     assert index.manifest.vectors == 20
     hits = await index.search("Number 55 speaks of train and train", WordEmbedder(), 3)
     assert hits[0].id == "n55"
+
+
+async def test_what_words_find_first_gets_its_vector_before_its_turn(tmp_path: Path) -> None:
+    await build(tmp_path, feed(numbered(60)), BuildOptions(vectors=False))
+    index, embedder = LocalIndex.open(tmp_path), WordEmbedder()
+    early = await index.find("Number 55 speaks of train", embedder, 60, early=24)
+    assert [len(texts) for texts in embedder.calls] == [24, 1]
+    await embed(tmp_path, tmp_path, WordEmbedder())
+    made = {one.row: one for one in await LocalIndex.open(tmp_path).find("Number 55 speaks of train", WordEmbedder(), 60)}
+    close = [one for one in early if one.meaning is not None]
+    assert len(close) == 24
+    assert all(one.meaning == pytest.approx(made[one.row].meaning, abs=0.02) for one in close)
+
+
+async def test_words_find_without_an_embedder_that_fails(tmp_path: Path) -> None:
+    await build(tmp_path, feed(numbered(60)), BuildOptions(vectors=False))
+
+    class Away(WordEmbedder):
+        async def embed(self, texts, *, kind):
+            raise EmbedderError("nobody there")
+
+    found = await LocalIndex.open(tmp_path).find("Number 55 speaks of train", Away(), 3, early=24)
+    assert [one.meaning for one in found] == [None] * 3
 
 
 def written(folder: Path, **texts: str) -> Path:

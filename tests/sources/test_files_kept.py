@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from wellread import plugins
 from wellread.cli.main import app
 from wellread.errors import UsageError
-from wellread.index import kept, manifest
+from wellread.index import early, kept, manifest
 from wellread.parts import Parts
 from wellread.settings import Settings
 from wellread.sources import files
@@ -74,19 +74,27 @@ async def test_another_version_reads_everything_again(notes: Path, monkeypatch: 
     assert len(kept.everything(os.environ)) == 2
 
 
-async def test_the_first_answer_does_not_wait_for_vectors(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    embedded: list[int] = []
+@pytest.fixture
+def embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many texts each call of the embedder was given."""
+    counts: list[int] = []
 
     class Counting(LetterEmbedder):
         async def embed(self, texts, *, kind):
-            embedded.append(len(texts))
+            counts.append(len(texts))
             return await super().embed(texts, kind=kind)
 
     monkeypatch.setattr(TestKit, "embedder", lambda self, spec=None: Counting())
+    return counts
+
+
+async def test_the_first_answer_does_not_wait_for_all_vectors(
+    notes: Path, embedded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "_IDLE", 0.05)
     async with opened(notes) as source:
-        assert (await source.search(Query("kettle of room 7")))[0].document == "n7.md"
-        assert embedded == []
+        assert (await source.search(Query("kettle of room 7", limit=5)))[0].document == "n7.md"
+        assert embedded == [5, 1]  # of what words find first, and of the question
         assert source.unfinished.startswith("60 passages of ")  # an answer says so, and what helps
         assert source.unfinished.endswith("wellread serve all of them while nobody asks")
         for _ in range(200):
@@ -96,7 +104,39 @@ async def test_the_first_answer_does_not_wait_for_vectors(notes: Path, monkeypat
         assert kept.everything(os.environ)[0].vectors == 60  # made while nobody asked
         assert (await source.search(Query("kettle of room 7")))[0].document == "n7.md"
         assert source.unfinished == ""
-    assert sum(embedded) == 61
+        assert not (kept.everything(os.environ)[0].place / early.FILE).exists()
+    assert sum(embedded) == 67
+
+
+async def test_vectors_that_a_question_needed_are_there_for_the_next_command(notes: Path, embedded: list[int]) -> None:
+    for wanted in ([5, 1], [5, 1, 1]):
+        async with opened(notes) as source:
+            await source.search(Query("kettle of room 7", limit=5))
+            assert embedded == wanted
+            source._begun += 3600  # no time for others at its end
+    with (kept.everything(os.environ)[0].place / early.FILE).open("ab") as file:
+        file.write(b"half of a row that a full disk cut off")
+    async with opened(notes) as source:
+        assert (await source.search(Query("kettle of room 7", limit=5)))[0].document == "n7.md"
+    assert embedded[3] == 5
+
+
+async def test_a_low_effort_makes_none_for_a_question(notes: Path, embedded: list[int]) -> None:
+    source = files.from_spec(Spec("files", str(notes), {"hops": "1"}), TestKit(dict(os.environ), cache=True, effort="low"))
+    assert await source.search(Query("kettle of room 7"))
+    assert embedded == []
+    await source.aclose()
+
+
+async def test_what_is_missing_is_made_when_there_is_time(notes: Path) -> None:
+    seen: list[tuple[str, int, int | None]] = []
+    async with opened(notes) as source:
+        await source.search(Query("kettle"))
+        await source.catch_up(60, lambda *step: seen.append(step))
+        assert kept.everything(os.environ)[0].vectors == 60
+        await source.catch_up(60, lambda *step: seen.append(step))
+    assert seen[0] == ("vectors", 0, 60)
+    assert seen[-1] == ("vectors", 60, 60)
 
 
 async def test_a_command_leaves_a_few_vectors(notes: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from wellread.types import Answer, Outcome
 
 if TYPE_CHECKING:
     from wellread.engine import Engine
+    from wellread.parts import Parts
 
 EXIT: dict[Outcome, int] = {"answered": 0, "partial": 0, "exhausted": 0, "unsure": 3, "failed": 1}
 WIDER = (
@@ -32,6 +34,7 @@ _TRACE = options.flag("--trace", "FILE", "Write the run's events to this file, a
 _RECORD = options.flag("--record", "FILE", "Write everything the run gets from outside to this file.")
 _REPLAY = options.flag("--replay", "FILE", "Answer from such a file, without network or model.")
 _REPORT_SECONDS = 1800.0
+_READY = 10.0  # seconds after an answer on the terminal that go into the next one
 
 
 @options.answering()
@@ -195,6 +198,9 @@ async def _ask(text: str, how: _How, display: show.Display, write: Callable[[Ans
             answer = await show.followed(how.stream(engine, text), display, seen.append, trace.write, kept.write)
             if answer is not None:  # before a local model is let go, which may take minutes on a busy machine
                 await asyncio.to_thread(write, answer)
+            settings = how.chosen.settings
+            if sys.stdout.isatty() and sys.stderr.isatty() and settings.cache and settings.effort != "low":
+                await _caught_up(engine.kit)
     if any(name.startswith("OTEL_EXPORTER") for name in os.environ):
         from wellread.trace import timeline
 
@@ -207,6 +213,29 @@ async def _ask(text: str, how: _How, display: show.Display, write: Callable[[Ans
     if answer is None:
         raise ReplayMismatch("the recording ends before its answer: the run was left")
     return answer
+
+
+async def _caught_up(kit: Parts) -> None:
+    """Make ready for the next question while the answer is read. Whoever stops that has lost nothing."""
+    from wellread.cli.feeds import Ticker
+
+    ticker = Ticker()
+
+    def progress(step: str, done: int, total: int | None) -> None:
+        nonlocal told
+        if not told and done != total:
+            told = True
+            note(f"Up to {_READY:.0f} s more to search by meaning the next time; Ctrl-C ends that, and what was made stays.")
+        ticker(step, done, total)
+
+    told = False
+    try:
+        await kit.catch_up(_READY, progress)
+    except asyncio.CancelledError:
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
+    finally:
+        ticker.end()
 
 
 class _Trace:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from math import isnan
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeVar, overload
 from zipfile import BadZipFile
 
@@ -20,9 +21,10 @@ from numpy.typing import NDArray
 
 from wellread.core import codec
 from wellread.core.unicode_safety import encodable
-from wellread.errors import DamagedFile, IndexFault
+from wellread.errors import DamagedFile, EmbedderError, IndexFault
 from wellread.index import keys, lexical, manifest, seal
 from wellread.index.coarse import THREADS, Coarse, Mode
+from wellread.index.feed import embedding_text
 from wellread.index.keys import Table
 from wellread.index.lexical import Words
 from wellread.index.manifest import Manifest
@@ -35,6 +37,7 @@ from wellread.ranking.fusion import reciprocal_ranks
 from wellread.types import Hit, Passage
 
 T = TypeVar("T")
+NONE: Mapping[int, Floats] = MappingProxyType({})
 SMALL = 16 << 20  # bytes of int8 rows below which all of them are scored: no candidates, no faiss
 
 
@@ -321,31 +324,54 @@ class LocalIndex:
         return [self.hit(item.row, item.score) for item in found]
 
     async def find(
-        self, text: str, embedder: Embedder | None, limit: int = 10, options: SearchOptions | None = None
+        self, text: str, embedder: Embedder | None, limit: int = 10, options: SearchOptions | None = None, early: int = 0
     ) -> list[Found]:
-        """The same by number and with the scores of each part."""
+        """The same by number and with the scores of each part.
+
+        Of the passages that words find first, `early` get a vector for this search if they have none yet.
+        """
         options = options or SearchOptions()
         text, depth = readable(text), max(limit, options.similarity_search_top_k_nodes)
         wanted = 2 * depth if options.words else 0
         worded, vector = await asyncio.gather(
             asyncio.to_thread(self.worded, text, wanted), self._vector(text, embedder if options.meaning else None)
         )
-        return await asyncio.to_thread(self._combined, text, worded, vector, limit, depth, options)
+        own: Mapping[int, Floats] = NONE
+        if embedder and embedder.name == self.manifest.embedder and options.meaning and options.fusion == "scores":
+            with suppress(EmbedderError):  # words find it without
+                vector, own = await self._early(text, vector, worded[0][:early].tolist(), embedder)
+        return await asyncio.to_thread(self._combined, text, worded, vector, own, limit, depth, options)
 
     async def _vector(self, text: str, embedder: Embedder | None) -> Floats | None:
         made = self.manifest
         return await query_vector(text, embedder, made.embedder, made.dimensions, str(self.folder)) if made.vectors else None
+
+    async def _early(
+        self, text: str, vector: Floats | None, rows: Sequence[int], embedder: Embedder
+    ) -> tuple[Floats | None, Mapping[int, Floats]]:
+        """The query's vector, and those of passages whose turn has not come: a question must not wait for all the others."""
+        places = [(row, *self._place(row)) for row in rows]
+        missing = [row for row, segment, local in places if local >= segment.entry.vectors]
+        if not missing:
+            return vector, NONE
+        width = self.manifest.dimensions
+        texts = await asyncio.to_thread(lambda: [embedding_text(self.passage(row)) for row in missing])
+        made = check(await embedder.embed(texts, kind="passage"), width)
+        if vector is None:
+            vector = check(await embedder.embed([text], kind="query"), width)[0]
+        return vector, dict(zip(missing, made, strict=True))
 
     def _combined(
         self,
         text: str,
         worded: Ranked,
         vector: Floats | None,
+        early: Mapping[int, Floats],
         limit: int,
         depth: int,
         options: SearchOptions,
     ) -> list[Found]:
-        found = self.scored(worded, vector, depth, options)
+        found = self.scored(worded, vector, depth, options, early)
         ranked = fused(found, depth, options.fusion)
         if options.fusion != "ranks":
             ranked = weigh_titles(text, ranked, self.title, self.passage)
@@ -354,7 +380,9 @@ class LocalIndex:
         columns = ([None if isnan(x) else x for x in column[at].tolist()] for column in (found.words, found.meaning))
         return [Found(row, score, words, meaning) for (row, score), words, meaning in zip(ranked, *columns, strict=True)]
 
-    def scored(self, worded: Ranked, vector: Floats | None, depth: int, options: SearchOptions) -> Scored:
+    def scored(
+        self, worded: Ranked, vector: Floats | None, depth: int, options: SearchOptions, early: Mapping[int, Floats] = NONE
+    ) -> Scored:
         """Rows that were found by words, and those near a vector, in their order with the scores of both.
 
         What only the words found gets its true cosine; the other way round the words' score is nearly zero.
@@ -365,6 +393,8 @@ class LocalIndex:
         near = ~np.isnan(meaning)
         if vector is not None and options.fusion == "scores":
             meaning[~near] = self.likeness(vector, rows[~near])
+            for row, own in early.items():
+                meaning[np.searchsorted(rows, row)] = float(own @ vector)
         return Scored(rows, words, meaning, near)
 
     def likeness(self, vector: Floats, rows: Numbers) -> Floats:

@@ -1,7 +1,7 @@
 """`files:PATH`: a folder (or one file) of your own, kept as an index under the user's cache.
 
-Each search looks for what has changed and reads only that. Words can be searched at once; vectors are made when nobody
-waits: a few at the end of a command, all of them in a process that stays.
+Each search looks for what has changed and reads only that. Words can be searched at once; what they find first gets its vector
+then, the others theirs when nobody waits: at the end of a command, while a person reads the answer, or in a process that stays.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from wellread.index.inputs import Item
     from wellread.index.ledger import Entry
     from wellread.index.manifest import Manifest
+    from wellread.index.progress import Progress
 
 _AT_ONCE = 32  # vectors that are made before the first answer: a second's work
 _IDLE = 3.0  # seconds without a search after which the others are made
@@ -93,7 +94,7 @@ class Files(Source):
         inner = await self._ready()
         self._asked = time.monotonic()
         hits = await inner.search(query)
-        more = "; each question makes a few vectors more, wellread serve all of them while nobody asks"
+        more = "; each question makes some vectors more, wellread serve all of them while nobody asks"
         self.unfinished = inner.unfinished and inner.unfinished + more
         self._asked = time.monotonic()
         found = tuple(replace(hit, snippet=without_headings(hit.text)[:300]) for hit in hits)
@@ -112,11 +113,16 @@ class Files(Source):
             return await asyncio.to_thread(self._located, document)
         return await (await self._ready()).original(document, [self._path.absolute()])
 
+    async def catch_up(self, seconds: float, progress: Progress) -> None:
+        """Make vectors, which stay whatever ends that."""
+        if self._later is not None and not self._later.done():
+            await self._alone(self._later)
+            await self._embed(seconds, progress=progress)
+
     async def aclose(self) -> None:
         """Make a few vectors more, and let go of the files."""
         if self._later is not None:
-            self._later.cancel()
-            await asyncio.gather(self._later, return_exceptions=True)
+            await self._alone(self._later)
             if self._loop is asyncio.get_running_loop():
                 await self._embed(_SHARE * (time.monotonic() - self._begun), batch=4)
             self._later = None
@@ -136,7 +142,7 @@ class Files(Source):
                 self._stamp = stamp
         if self._inner is None:
             how = index.Options(meaning=self._options.meaning)
-            self._inner = index.IndexSource(self.name, self._place, how, self._kit, self.hint)
+            self._inner = index.IndexSource(self.name, self._place, how, self._kit, self.hint, early=self._place)
         return self._inner
 
     def _placed(self) -> Path:
@@ -214,9 +220,16 @@ class Files(Source):
             if time.monotonic() - self._asked >= _IDLE:
                 done = await self._embed(_SLICE)
 
-    async def _embed(self, seconds: float | None, batch: int = 32) -> bool:
+    async def _alone(self, later: asyncio.Task[None]) -> None:
+        """Stop what is done while nobody asks."""
+        later.cancel()
+        await asyncio.gather(later, return_exceptions=True)
+
+    async def _embed(self, seconds: float | None, batch: int = 32, progress: Progress | None = None) -> bool:
         """Some vectors; whether that was all."""
+        from wellread.index import early
         from wellread.index.folder import writing
+        from wellread.index.progress import silent
         from wellread.index.vectors import Embedding, embed
 
         place = self._place
@@ -224,7 +237,10 @@ class Files(Source):
         until = None if seconds is None else time.monotonic() + seconds
         try:
             how = Embedding(batch, until, turn=lambda: writing(place))
-            return (await embed(place, place, self._kit.embedder(), how)).finished
+            done = (await embed(place, place, self._kit.embedder(), how, progress or silent)).finished
+            if done:
+                (place / early.FILE).unlink(missing_ok=True)
+            return done
         except (WellreadError, OSError):
             return False  # another process is at it, or the files have changed: later
 

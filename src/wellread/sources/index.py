@@ -31,6 +31,7 @@ LIBRARY_HINT = (
 ASKING = "ask in a full sentence or with the names involved, one fact at a time"
 HINT = "a local collection of passages"
 _RAY = "ray://"
+_EARLY = 24  # of the first found by words get a vector at once: their order is then as good as with all vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +90,22 @@ class IndexSource(Source):
 
     has_documents = True
 
-    def __init__(self, name: str, path: Path, options: Options, kit: Parts, hint: str = "", private: bool | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        options: Options,
+        kit: Parts,
+        hint: str = "",
+        private: bool | None = None,
+        early: Path | None = None,
+    ) -> None:
+        """`early`: a folder where vectors are kept that a question needed before the index had them."""
         self.name = name
         self._path = path
         self._options = options
         self._kit = kit
+        self._kept = early
         self.hint = hint or f"{options.about or HINT}; {ASKING}"
         self._index: LocalIndex | None = None
         self._opened: tuple[int, int] | None = None
@@ -172,7 +184,12 @@ class IndexSource(Source):
     async def _search(self, index: LocalIndex, query: Query) -> list[Hit]:
         wanted = index.manifest.embedder
         embedder = embedder_for(wanted, self._options.embedder, self._kit) if self._options.meaning else None
-        found = await index.find(query.text, embedder, query.limit, self._options.searching())
+        early = min(_EARLY, query.limit) if self._kit.effort != "low" else 0
+        if embedder and early and self._kept:
+            from wellread.index.early import Kept
+
+            embedder = Kept(embedder, self._kept)
+        found = await index.find(query.text, embedder, query.limit, self._options.searching(), early)
         return await asyncio.to_thread(lambda: [index.hit(item.row, item.score) for item in found])
 
     async def _current(self) -> LocalIndex:
