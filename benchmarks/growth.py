@@ -4,7 +4,7 @@
 
 Printed is the slope of each with logarithmic axes, by least squares: 0 costs the same at every size, 1 grows with it.
 
-    index_slope         a search by meaning (best of rounds), 10,000 to 10,000,000 rows (--quick: 10,000 and 100,000)
+    index_slope         a search by meaning, by processor time (best of rounds), 10,000 to 10,000,000 rows (--quick: to 100,000)
     history_slope       a page of the history, by processor time, 100 to 100,000 runs (--quick: 10,000)
     collections_slope   the list of all collections, by processor time, 10 to 1,000 of them
     clients_slope       the server's processor time an answer, by `iterative`, 1 to 64 clients at once

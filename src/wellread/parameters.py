@@ -15,7 +15,7 @@ import re
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 from urllib.parse import unquote
 
@@ -61,6 +61,7 @@ PublicSpec = NewType("PublicSpec", str)  # a spec as anybody may see it, made by
 _NO_ADDRESS = re.compile(r"(?s)(?<!ray)://[^/?#\[\s]*:(?!\d*(?:[/?#,]|$)).*")  # where a password may have broken it
 
 
+@lru_cache(1_000)
 def public(spec: str) -> PublicSpec:
     """A spec without its secrets: no login in an address, and of what is no address nothing. Only this is shown to clients."""
     head, mark, options = spec.partition("?")
