@@ -164,7 +164,7 @@ class Engine:
         """Search the configured sources, nothing more. `failures` names those that could not be asked."""
         from wellread.types import Query
 
-        question, source = clean_question(query), self._main_source()
+        question, source = clean_question(query, "query"), self._main_source()
         asked = Query(question, limit, language=foreign_language(question))
         with in_force(self._privacy(question, self.outside)):
             return Hits.all_of(await ask_source(source, asked))
@@ -271,12 +271,12 @@ async def _work(strategy: Strategy, run: Run, broken: ModelError | None) -> None
     run.emit(events.Answered(run.finished(answer, unforeseen)))
 
 
-def clean_question(text: str) -> str:
+def clean_question(text: str, what: str = "question") -> str:
     """Control characters out, white space evened; nothing left or far too much is wrong usage."""
     printable = text if text.isprintable() else "".join(c if c.isprintable() or c.isspace() else " " for c in text)
     cleaned = " ".join(printable.split())
     if not cleaned:
-        raise UsageError("the question is empty")
+        raise UsageError(f"the {what} is empty")
     if len(cleaned) > MAX_QUESTION:
-        raise UsageError(f"the question is {len(cleaned):,} characters long; at most {MAX_QUESTION:,} are read")
+        raise UsageError(f"the {what} is {len(cleaned):,} characters long; at most {MAX_QUESTION:,} are read")
     return cleaned

@@ -116,7 +116,7 @@ def test_a_trace_holds_the_events(tmp_path: Path) -> None:
         (("ask", "q", "--param", "results=many"), "whole number"),
         (("ask", "q", "--effort", "huge"), "one of low, normal, high"),
         (("ask", "q", "--no-such-flag"), "No such option"),
-        (("search", ""), "the question is empty"),
+        (("search", ""), "the query is empty"),
         (("read", " "), "nothing to read"),
     ],
 )

@@ -72,10 +72,18 @@ def test_wrong_usage(arguments: tuple[str, ...], words: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_when_every_run_fails_the_evaluation_has_failed(tmp_path: Path) -> None:
-    done = wellread("eval", "--limit", "2", "--strategy", "iterative", "--model", "nobody:x", "--runs", str(tmp_path))
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("nobody:x", "unknown model 'nobody:x'"),
+        ("openai:x@http://127.0.0.1:9/v1", "the model failed, so this is quoted: openai:x@"),
+    ],
+)
+def test_when_every_run_fails_the_evaluation_has_failed(model: str, why: str, tmp_path: Path) -> None:
+    asked = ("--limit", "2", "--strategy", "iterative", "--effort", "low", "--model", model)
+    done = wellread("eval", *asked, "--runs", str(tmp_path))
     assert done.returncode == 1
-    assert "wellread: 2 of 2 runs failed; the first one: unknown model 'nobody:x'" in done.stderr
+    assert f"wellread: 2 of 2 runs failed; the first one: {why}" in done.stderr
 
 
 def test_an_index_of_another_corpus_is_not_used(folder: Path) -> None:

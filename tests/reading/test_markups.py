@@ -105,12 +105,11 @@ def test_the_commands_of_an_info_manual_are_entries() -> None:
     assert said(read(node, "lamp.info"))[1:] == [("entry1", "Command: light: Light the lamp with the match.")]
 
 
-def test_the_list_of_the_parts_of_an_info_manual_says_so() -> None:
-    with pytest.raises(ReadError, match="parts"):
-        read(
-            "This is lamp.info, produced by makeinfo version 7.0.\n\n\x1f\nIndirect:\nlamp.info-1: 300\n\x1f\nTag Table:\n",
-            "lamp.info",
-        )
+def test_the_first_file_of_an_info_manual_in_parts_says_what_it_is_about() -> None:
+    head = "This is lamp.info, produced by makeinfo version 7.0.\n\nHow to light a lamp.\n\n"
+    listed = "INFO-DIR-SECTION Light\n* Lamp: (lamp).\n\x1f\nIndirect:\nlamp.info-1: 300\n\x1f\nTag Table:\n"
+    told = [block.text for block in read(head + listed, "lamp.info").blocks]
+    assert told == ["This is lamp.info, produced by makeinfo version 7.0.", "How to light a lamp."]
 
 
 POD = """=encoding utf8

@@ -245,6 +245,7 @@ async def test_a_model_that_fails_leaves_what_can_be_quoted(recipe: Any) -> None
     assert answer.text.startswith(FACT)
     assert answer.citations
     assert answer.notes == ("the model failed, so this is quoted: scripted: the key is refused",)
+    assert answer.model is None
     assert (nothing.outcome in ("failed", "unsure"), nothing.text) == (True, ""), "some have nothing to ask the model about"
     assert "the key is refused" in (nothing.reason or "") or nothing.outcome == "unsure"
 

@@ -10,7 +10,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log2
 from typing import Any
 
@@ -181,16 +181,21 @@ class Watch:
     def __init__(self) -> None:
         self._found: dict[str, Passage] = {}
         self._ranked: tuple[str, ...] = ()
+        self._model: str | None = None
         self.answer: Answer | None = None
 
     def event(self, event: events.Event) -> None:
-        if isinstance(event, events.Searched):
+        if isinstance(event, events.Started):
+            self._model = event.model
+        elif isinstance(event, events.Searched):
             for hit in event.hits:
                 self._found.setdefault(hit.id, hit.passage())
         elif isinstance(event, events.Ranked):
             self._ranked = tuple(dict.fromkeys(one.rpartition("@")[0] or one for one in event.kept))
         elif isinstance(event, events.Answered):
-            self.answer = event.answer
+            self.answer = told = event.answer
+            if self._model and not told.model and told.text:  # quoted, as the model failed: no answer of what is measured
+                self.answer = replace(told, outcome="failed", reason=told.notes[0], text="", short=None, sentences=())
 
     def result(self, question: Question) -> Result:
         answer = self.answer

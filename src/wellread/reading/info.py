@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from wellread.errors import ReadError
 from wellread.reading.builder import code, entry, titled
 from wellread.reading.unmarked import blocks_of
 from wellread.types import Block, Page
 
 _MENU = "\n* Menu:"  # ends a node
+_ENTRY = "\nINFO-DIR-SECTION"  # for the list of all manuals
 _INDEX = "\x08[inde"  # what is left of its mark; what stands there leads elsewhere
 _NOTE = re.compile(r"\*[Nn]ote\s+([^:]{1,200}?)(?:::|:\s*(?:\([^)]{1,100}\))?[^.,]{0,200}[.,])", re.DOTALL)
 _OF_CODE = frozenset("(){};=")
@@ -21,11 +21,10 @@ _INDENT = 5  # of examples, quotations and what is said of a term
 
 
 def read_info(text: str, url: str, name: str = "") -> Page:
-    _, *nodes = text.split("\x1f")
+    head, *nodes = text.split("\x1f")
     blocks = tuple(block for node in nodes for block in _of_node(node))
-    if not blocks and "\x1f\nIndirect:" in text:
-        raise ReadError(url, "only the list of a manual's parts: the text is in these")
-    return titled("info", blocks, url, name)
+    # of a manual in several files, the first has no more than what it is about and where its parts are
+    return titled("info", blocks or tuple(blocks_of(head.partition(_ENTRY)[0], _RULES)), url, name)
 
 
 def _of_node(node: str) -> Iterator[Block]:

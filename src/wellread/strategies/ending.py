@@ -20,6 +20,7 @@ async def concluded(strategy: Strategy, run: Run, broken: ModelError | None = No
     except ModelError as problem:
         run.broken = problem
     if run.broken:
+        run.model_name = run.model_name if told.text and broken is None else None  # it has written nothing of what comes
         run.emit(Notice(f"the model failed, so the answer is quoted: {run.broken}"))
         run.notes.append(f"the model failed, so this is quoted: {run.broken}")
     if answer and (answer.text or not run.spent):

@@ -275,7 +275,7 @@ class Research(Recipe[ResearchParams]):
         run.emit(Decided("mend", f"{part.plan.title}: {len(loose)} of {len(answer.sentences)} sentences are not carried"))
         said = " ".join(strip_markers(one.text) for one in loose)
         known = {one.id for one in part.passages}
-        hits = await run.search(" ".join(said.split())[:300], limit=self.params.passages)
+        hits = await run.search(" ".join(said.split()), limit=self.params.passages)
         part.passages += [one for one in trail.readable(hits) if one.id not in known][:_NEW]
         frame = {"foreign": context.foreign(run), "question": part.plan.question, "sentences": context.fence(run, said)}
         model, tokens = self.params.answerer(run), 60 + _PER_WORD * len(said.split())
