@@ -327,7 +327,7 @@ async def test_over_the_wire(make: Callable[[str], Any], price: Callable[[int, i
 
 async def test_an_answer_says_what_could_not_be_found_yet() -> None:
     shelf = Shelf([Hit("s", "Saturn has 146 moons, the most of any planet.", "Saturn")])
-    shelf.unfinished = "60 passages of shelf are found by their words alone so far; ask again later"
+    shelf.unfinished = ("60 passages of shelf are found by their words alone so far; ask again later",)
     async with Engine(Settings(effort="low", model="none"), source=shelf) as engine:
         answer = await engine.ask("How many moons has Saturn?", strategy="quote")
-    assert answer.notes == (shelf.unfinished,)
+    assert answer.notes == shelf.unfinished

@@ -24,7 +24,7 @@ class Source:
     public: bool = False  # a service of others: what it is asked leaves the operator's hands
     private: bool | None = None  # whether what it says is the operator's own; None: where nobody said so, see `is_private`
     has_documents: bool = False  # whether `passages` knows whole documents
-    unfinished: str = ""  # what cannot be found in it yet, for the reader of an answer
+    unfinished: tuple[str, ...] = ()  # what cannot be found in it yet, for the reader of an answer
     # of groups and wrappers: the sources that hear the query in its stead; a wrapper of one can what that one can
     parts: Sequence[Source] = ()
 

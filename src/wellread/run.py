@@ -346,7 +346,7 @@ class Run:
             nearest=tuple(
                 replace(one, number=number) for number, one in enumerate(answer.nearest, max(self.passages, default=0) + 1)
             ),
-            notes=(*self.notes, *answer.notes, *dict.fromkeys(one.unfinished for one in leaves(self.source) if one.unfinished)),
+            notes=(*self.notes, *answer.notes, *dict.fromkeys(why for one in leaves(self.source) for why in one.unfinished)),
             unforeseen=unforeseen,
         )
 

@@ -143,6 +143,7 @@ class Hits(Sequence[Hit]):
     failures: tuple[str, ...] = ()  # "source: message" each
     pairs: int = 0  # question-passage pairs that the evaluator read for it
     unreachable: Mapping[str, str] = field(default_factory=dict[str, str])  # sources of a group, and what they failed with
+    unfinished: tuple[str, ...] = ()  # on a tape, what its source says of itself after a search
 
     @classmethod
     def all_of(cls, found: Sequence[Hit]) -> Hits:

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from wellread.questions.kinds import (
+    asks_choice,
     asks_number,
     asks_time,
     asks_yes_no,
@@ -104,6 +105,10 @@ def test_a_fact_is_no_definition(question: str) -> None:
         ("In this program, key files (also keyfiles) are the second factor.", "the second factor."),
         ("- “Key file” means what the owner has.", "what the owner has."),
         ("Currently the key file is the only way.", "the only way."),
+        ("- 'key file': what holds a key", "what holds a key"),
+        ("key file - what holds a key", "what holds a key"),
+        ("We call what holds a key a key file.", "what holds a key a key file."),
+        ("A stick with a key is called a key file.", "A stick with a key is called a key file."),
         ("Key files are not required.", None),
         ("The key file is stored on a stick.", None),
         ("Every key file is a file.", None),
@@ -141,6 +146,21 @@ def test_what_an_abbreviation_is_short_for(sentence: str, said: str | None) -> N
     term = term_asked("What does CWI stand for?")
     assert term is not None
     assert term.spelt_out_in(sentence) == said
+
+
+def test_letters_are_spelt_out_where_that_is_asked() -> None:
+    asked, defined = term_asked("What does JOE stand for?"), term_asked("What is JOE?")
+    assert asked is not None
+    assert defined is not None
+    assert (asked.letters, defined.letters) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("question", "choice"),
+    [("Which holds more, a jug or a cup?", True), ("Is it a jug or a cup?", False), ("Which jug or cup holds more?", False)],
+)
+def test_a_choice_between_two(question: str, choice: bool) -> None:
+    assert asks_choice(question) is choice
 
 
 def test_small_words_are_not_in_an_abbreviation_and_ordinary_words_are_none() -> None:

@@ -155,6 +155,15 @@ async def test_a_chat_replays_with_its_history(tmp_path: Path) -> None:
     assert as_json(await replay(path)) == as_json(then)
 
 
+async def test_what_a_source_could_not_find_yet_replays(tmp_path: Path) -> None:
+    shelf = Shelf(HITS)
+    shelf.unfinished = ("60 passages of shelf are found by their words alone so far",)
+    then = await record(tmp_path / "run.jsonl", shelf=shelf)
+    assert isinstance(then[-1], Answered)
+    assert then[-1].answer.notes == shelf.unfinished
+    assert as_json(await replay(tmp_path / "run.jsonl")) == as_json(then)
+
+
 async def test_broken_streams_and_refused_keys_replay(tmp_path: Path) -> None:
     class Broken(ScriptedModel):
         async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:

@@ -10,6 +10,7 @@ from wellread.core.effort import ALLOWED, Effort
 from wellread.engine import Engine
 from wellread.errors import SourceError
 from wellread.protocols import Source
+from wellread.questions.halves import resolved
 from wellread.ranking.answers import Best
 from wellread.ranking.paths import Verdict
 from wellread.settings import Settings
@@ -30,7 +31,7 @@ from wellread.types import Hit, Passage, Query
     ],
 )
 def test_the_first_answer_takes_the_place_of_it(part: str, answer: str, whole: str) -> None:
-    assert trail.resolved(part, answer) == whole
+    assert resolved(part, answer) == whole
 
 
 def test_both_parts_together_read_no_more_than_allowed() -> None:

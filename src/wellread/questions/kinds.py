@@ -34,6 +34,7 @@ _YES_NO = re.compile(rf"{_CLAUSE}(?P<aux>{_AUX})\b", re.IGNORECASE)
 # "Is the Amazon or the Nile longer?" wants a side; "Can I move or copy it?" does not.
 _SIDES = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had)\Z", re.IGNORECASE)
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
+_CHOICE = re.compile(r"\A(?:which|who|what)\b[^,?]{3,150},\s*[^,?]{2,60}\bor\b[^,?]{2,60}\?*\Z", re.IGNORECASE)
 _ASKS_TO_BE_TOLD = re.compile(
     rf"{_AUX} (?:you|we|i|anyone|anybody|someone) (?:please )?(?:tell|know|explain|say|show|list|name|describe|give)\b"
     r"|is there (?:a|any|some) (?:way|chance|trick)\b",
@@ -95,6 +96,7 @@ class Term:
 
     words: str
     certain: bool
+    letters: bool = False  # whether it is asked what these stand for
 
     def defined_in(self, sentence: str) -> re.Match[str] | None:
         """A sentence's beginning, up to where it says what the term is; None where it does not."""
@@ -129,6 +131,12 @@ def asks_yes_no(question: str) -> bool:
     if found is None or _ASKS_TO_BE_TOLD.search(question):
         return False
     return not (_OR.search(question, found.end()) and _SIDES.match(found["aux"]))
+
+
+@lru_cache(4_000)
+def asks_choice(question: str) -> bool:
+    """Whether one of two that it names would answer, of which one sentence says something and of the other its opposite."""
+    return _CHOICE.search(question.strip()) is not None
 
 
 @lru_cache(4_000)
@@ -181,7 +189,7 @@ def term_asked(question: str) -> Term | None:
             certain = form is not _DEFINES[2] or (found["article"] or "").strip().lower() != "the"
             if not words or _FACT.search(words) or len(words.split()) > (_MOST_WORDS if certain else 1):
                 return None  # "What is the largest planet?" is after a fact, "What is the poller?" may be after what it is
-            return Term(words, certain)
+            return Term(words, certain, "stand" in found[0][-10:].lower())
     return None
 
 
@@ -192,9 +200,12 @@ def _defining(term: str) -> re.Pattern[str]:
     opened = rf"{before}(?:an?\s+|the\s+)?[\"'“‘`*]*"
     aside = r"[\"'”’`*]*(?:\s*\([^)]{1,80}\))?(?:,[^,.]{1,80},)?\s+"
     article = r"(?:is|are|was|were)\s+(?:(?:simply|just|basically|essentially|actually|also)\s+)?(?=(?:an?|the|one|any)\s)"
-    return re.compile(
-        rf"{opened}{_worded(term)}{aside}(?:{article}|(?:means?|refers?\s+to|stands?\s+for|denotes?)\s+)", re.IGNORECASE
-    )
+    verb = rf"{aside}(?:{article}|(?:means?|refers?\s+to|stands?\s+for|denotes?)\s+)"
+    entry = r"[\"'”’`*]*(?::\s+|(?:,\s+[\w.-]+){0,6}\s+[-–—]\s+)(?=\w)"  # "iqr: the inter-quartile range"
+    named = rf"\s(?:an?\s+|the\s+)?[\"'“‘`*]*{_worded(term)}\b"
+    call = rf"(?:i|we|you|they)\s+(?:\w+\s+)?call\s+(?=.{{3,100}}?{named})"
+    called = rf"(?=.{{3,120}}?\b(?:is|are)\s+(?:called|known\s+as){named})"
+    return re.compile(rf"{opened}{_worded(term)}(?:{verb}|{entry})|{call}|{called}", re.IGNORECASE)
 
 
 @lru_cache(500)

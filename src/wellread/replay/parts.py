@@ -6,12 +6,13 @@ When replaying there is no part behind it; its facts come from the file.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from wellread.core.codec import Json, brief, decode
 from wellread.core.effort import Effort, Plan
+from wellread.privacy import leaves
 from wellread.privacy import search as ask
 from wellread.protocols import AnswerReader, Embedder, Grader, Model, PageReader, Parts, Reranker, Source
 from wellread.ranking.evaluator import Evaluator
@@ -90,9 +91,12 @@ class SourceOnTape(Source):
     async def _hits(self, method: str, request: Json, asked: Any) -> Hits:
         async def found() -> Hits:
             look = partial(ask, self._inner) if method == "search" else getattr(self._inner, method)
-            return Hits.all_of(await look(asked))
+            hits = Hits.all_of(await look(asked))
+            return replace(hits, unfinished=tuple(why for one in leaves(self._inner) for why in one.unfinished))
 
-        return await self._tape.call(self._label, method, request, found, Hits)
+        hits = await self._tape.call(self._label, method, request, found, Hits)
+        self.unfinished = hits.unfinished
+        return hits
 
     def tuned(self, **options: int) -> SourceOnTape:
         """The same source with other options; they are part of its label, so that its calls are told apart."""

@@ -95,7 +95,7 @@ class Files(Source):
         self._asked = time.monotonic()
         hits = await inner.search(query)
         more = "; each question makes some vectors more, wellread serve all of them while nobody asks"
-        self.unfinished = inner.unfinished and inner.unfinished + more
+        self.unfinished = tuple(why + more for why in inner.unfinished)
         self._asked = time.monotonic()
         found = tuple(replace(hit, snippet=without_headings(hit.text)[:300]) for hit in hits)
         return Hits(found, self._failures)

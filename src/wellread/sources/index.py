@@ -138,7 +138,7 @@ class IndexSource(Source):
         found = self._named(await self._looked(lambda index: self._search(index, query)))
         made = self._index.manifest if self._index else None
         missing = made.rows - made.vectors if made and made.embedder else 0
-        self.unfinished = f"{missing:,} passages of {self.name} are found by their words alone so far" if missing else ""
+        self.unfinished = (f"{missing:,} passages of {self.name} are found by their words alone so far",) if missing else ()
         return found
 
     def tuned(self, **options: int) -> IndexSource:

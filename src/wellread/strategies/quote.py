@@ -24,6 +24,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -34,6 +35,7 @@ from wellread.parameters import Count, Share, param
 from wellread.protocols import trained
 from wellread.questions.comparisons import Comparison, comparison
 from wellread.questions.described import Described, described
+from wellread.questions.halves import halves, refers_back, resolved, stand_alone
 from wellread.questions.languages import NAMES
 from wellread.run import Run
 from wellread.sources.multi_hop import linked
@@ -50,9 +52,6 @@ if TYPE_CHECKING:
     from wellread.ranking.evaluator import Evaluator
     from wellread.strategies.trail import Reached
 
-_PARTS = re.compile(
-    r",?\s+and\s+(?=(?:(?:in|on|at|for|by|of) )?(?:who|whom|whose|what|when|where|which|how|why)\b)", re.IGNORECASE
-)
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _SURE_PART = 0.5  # how sure both halves of a described question must be; else it is read as a whole
 _SHOWN = 3
@@ -160,22 +159,22 @@ class Quote(Recipe[QuoteParams]):
 
         if (inner := described(asked)) and (reading := await self._through(run, tracker, inner)):
             return reading
-        parts = _PARTS.split(asked, maxsplit=1)
+        parts = halves(asked)
         plan, slack = (tracker.plan, trail.WHOLE) if len(parts) == 1 else (trail.shared(tracker.plan), trail.PART)
         reached: list[Reached] = []
         missing: list[str] = []
         for part in parts:
             sure = [one for one in reached if one.confidence >= self.params.min_confidence]
-            if missing and trail.refers_back(part):  # to what was not found
+            if missing and refers_back(part):  # to what was not found
                 missing.append(part)
                 break
-            question = trail.resolved(part, sure[0].subject) if sure else part
+            question = resolved(part, sure[0].subject) if sure and not stand_alone(parts) else part
             found = await self._search(run, question, plan.singles)
             one = await trail.reach(run, tracker, question, found, plan, slack=slack) if found else None
             if one is not None:
                 run.emit(trail.ranking(one.trail, self.params.results))
                 reached.append(one)
-            if one is None or one.confidence < self.params.min_confidence:
+            if one is None or one.confidence < self._least:
                 missing.append(part)
         return Reading(tuple(reached), whole=len(reached) == len(parts), missing=tuple(missing))
 
@@ -197,16 +196,15 @@ class Quote(Recipe[QuoteParams]):
 
     async def conclude(self, run: Run, reading: Reading) -> Answer:
         """The answer from what was read: its parts, quoted, or why there is none."""
-        if len(reading.missing) == 1 and (
-            known := [one for one in reading.parts if one.confidence >= self.params.min_confidence]
-        ):
+        all_near = [nearest(one.asked, one.near, one.told) for one in reversed(reading.parts)]  # of the last half first
+        if len(reading.missing) == 1 and (known := [one for one in reading.parts if one.confidence >= self._least]):
             reading = replace(reading, parts=tuple(known), whole=True)  # one half of two
         else:
             reading = replace(reading, missing=())
         reached, sure = reading.parts, reading.confidence
         if not reached:
             return await unsure(run, _nothing(run))
-        near = nearest(reached[-1].asked, reached[-1].near, reached[-1].told)
+        near = list({one.passage.id: one for row in zip_longest(*all_near) for one in row if one}.values())
         if sure < self._least or not (reading.whole or run.spent):
             why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
             return await unsure(run, why, sure, near)
@@ -223,7 +221,7 @@ class Quote(Recipe[QuoteParams]):
 
     async def _by_words(self, run: Run, asked: str) -> Answer:
         """Search, choose, follow a cross-reference, quote."""
-        parts = _PARTS.split(asked, maxsplit=1)
+        parts = halves(asked)
         found = await self._search(run, parts[0])
         if not found:
             return await unsure(run, _nothing(run))

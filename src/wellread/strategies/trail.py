@@ -21,7 +21,7 @@ from wellread.core.effort import Plan
 from wellread.events import Ranked
 from wellread.protocols import Source, trained
 from wellread.questions.defaults import asks_default, begins_entry, default_alone, is_meant, tells_default
-from wellread.questions.kinds import Term, asks_yes_no, fits, said_at_once, term_asked
+from wellread.questions.kinds import Term, asks_choice, asks_yes_no, fits, said_at_once, term_asked
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Evaluator, Trail
 from wellread.ranking.judge import Chain
@@ -48,11 +48,6 @@ _SURE = 0.6  # how sure both readers must be together to leave it at that
 _DEFINED, _UNDEFINED = 0.7, 0.4  # how sure a sentence is at least that defines a term, and at most a phrase where none does
 WHOLE, PART = 2.0, 9.0  # see `reach`
 _LISTED, _REACHED = 8, 4  # passages found first, and by the evaluator, whose sentences are ranked by words and meaning
-_BACK = re.compile(
-    r"\b(?:(?:that|this|the same) (?:country|city|town|person|planet|man|woman|place|river|island|state|one)"
-    r"|it|he|him|she|they|them|(?P<place>there))\b(?!['’])|\b(?P<own>its|his|her|their|that country['’]s|that person['’]s)\b",
-    re.IGNORECASE,
-)
 _BARE = re.compile(r"\b(?:Yes|No)[.,;:!]\s{1,4}\Z")
 _BELOW = 600  # characters of an entry that its default may stand behind
 
@@ -150,7 +145,7 @@ def _by_kind(reached: Reached, found: Sequence[Passage]) -> Reached:
 def _defined(term: Term, reached: Reached, found: Sequence[Passage]) -> Reached:
     """The sentence that defines a term, or what was reached: less sure of a phrase that does not."""
     said = defined(term, found)
-    if said is None and (short := _spelt_out(term, found)):
+    if (said is None or term.letters) and (short := _spelt_out(term, found)):
         return replace(
             reached, text=short[0], chain=(short[1].passage,), sentences=(short[1],), confidence=max(reached.confidence, _DEFINED)
         )
@@ -241,22 +236,6 @@ def shared(plan: Plan) -> Plan:
 def plain(plan: Plan) -> Plan:
     """A plan for a question that one passage should answer: nothing is followed."""
     return Plan(singles=plan.singles // 2)
-
-
-def refers_back(part: str) -> bool:
-    """Whether the second part of a question speaks of the first one's answer: "it", "that country"."""
-    return _BACK.search(part) is not None
-
-
-def resolved(part: str, answer: str) -> str:
-    """The second part of a question with the first one's answer in the place of "it" or "that country"."""
-    if not answer:
-        return part
-    found = _BACK.search(part)
-    if found is None:
-        return f"{part} ({answer})"
-    put = f"{answer}'s" if found["own"] else f"in {answer}" if found["place"] else answer
-    return part[: found.start()] + put + part[found.end() :]
 
 
 def lean(plan: Plan) -> Plan:
@@ -393,10 +372,11 @@ def _with_yes(question: str, one: Candidate) -> Candidate:
 
 
 def headline(question: str, best: Best[Passage], sentence: Candidate) -> str:
-    """The short answer that is told: none above sentences that tell it, no "yes" or "no" where that would not be safe."""
+    """The short answer that is told: none above sentences that tell it, no "yes", "no" or side where that would not be safe."""
+    compared = best.text if best.kind != "text" and _of_several(question, best.chain) else ""
     if not asks_yes_no(question):
-        return "" if best.kind == "text" else best.text
-    compared = best.text if best.kind in ("yes", "no") and _of_several(question, best.chain) else ""
+        return "" if best.kind == "text" else compared if asks_choice(question) else best.text
+    compared = compared if best.kind in ("yes", "no") else ""
     return (said_at_once(sentence.text) or compared).capitalize()
 
 
