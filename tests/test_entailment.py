@@ -19,7 +19,7 @@ from wellread.ranking.evaluator import Evaluator
 from wellread.run import Run
 from wellread.settings import Settings
 from wellread.strategies.proof import proofread
-from wellread.types import Capabilities, Judgement, Passage, ShortAnswer
+from wellread.types import Capabilities, Judgement, Passage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -37,9 +37,6 @@ class Says(AnswerReader):
     def __init__(self, carried: bool | None, sure: bool = True) -> None:
         self.judgement = None if carried is None else Judgement(carried, sure)
         self.asked: list[str] = []
-
-    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
-        raise AssertionError("nobody asks for an answer here")
 
     async def carries(
         self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()
@@ -94,12 +91,8 @@ async def test_no_reader_is_asked_where_form_or_a_veto_decides(text: str, verdic
 
 
 async def test_a_reader_that_weighs_nothing_leaves_the_verdicts_as_they_are() -> None:
-    class Reads(AnswerReader):
-        async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
-            raise AssertionError("not asked")
-
     found = weighed("Gary Groves was born in Swindon. [1]", {1: BOXER})
-    judged, _ = await verdicts.reread(found, Reads, 10)
+    judged, _ = await verdicts.reread(found, AnswerReader, 10)
     assert judged == [verdicts.Read(one.sentence) for one in found]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 from wellread.core.effort import Effort
 from wellread.errors import UsageError
-from wellread.types import Capabilities, Completion, Grade, Hit, Judgement, Original, Page, Passage, Prompt, Query, ShortAnswer
+from wellread.types import Capabilities, Completion, Grade, Hit, Judgement, Original, Page, Passage, Prompt, Query
 
 if TYPE_CHECKING:
     import numpy as np
@@ -168,10 +168,7 @@ class Grader(Judge):
 
 
 class AnswerReader(Judge):
-    """Reads a short answer out of passages, best first; `pairs` are read together."""
-
-    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
-        raise NotImplementedError
+    """Says whether passages carry what an answer tells; the evaluator, which also follows them and reads the answer."""
 
     async def carries(
         self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()

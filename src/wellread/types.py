@@ -339,18 +339,6 @@ class Grade:
     score: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ShortAnswer:
-    """A short answer found in a passage: its place there, or yes/no, or nothing at all."""
-
-    kind: Literal["span", "yes", "no", "text", "none"]
-    text: str = ""
-    passage: int = 0  # which of the passages that were read
-    start: int = 0
-    end: int = 0
-    confidence: float = 0.0  # calibrated: how often such an answer is right
-
-
 class Judgement(NamedTuple):
     """Whether a sentence is carried, and whether that is sure: else somebody who reads better should be asked."""
 

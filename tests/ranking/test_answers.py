@@ -98,13 +98,6 @@ def test_a_chain_is_as_good_as_its_steps() -> None:
     assert texts(best({**weak, **strong}, "acbd")) == ["strong", "weak"]
 
 
-def test_an_answer_becomes_a_reading() -> None:
-    answer = best({("a",): span("Ganymede")})[0]
-    reading = answer.short_answer(7)
-    assert (reading.kind, reading.text, reading.passage, reading.start, reading.end) == ("span", "Ganymede", 7, 10, 18)
-    assert reading.confidence == answer.confidence
-
-
 logits = st.floats(-40, 40)
 verdicts = st.builds(
     Verdict,

@@ -86,29 +86,27 @@ async def test_reranking_keeps_the_list_where_it_knows_nothing() -> None:
 
 
 async def test_an_answer_is_read_with_its_exact_place(evaluator: Evaluator) -> None:
-    best, *others = await evaluator.read(QUESTION, PASSAGES)
-    assert (best.kind, best.text, best.passage) == ("span", "Galileo Galilei", 2)
-    assert GANYMEDE.text[best.start : best.end] == best.text
+    best, *others = (await evaluator.trail(QUESTION, PASSAGES, _nowhere)).answers
+    assert (best.kind, best.text, best.chain[best.verdict.passage]) == ("span", "Galileo Galilei", GANYMEDE)
+    assert GANYMEDE.text[best.verdict.start : best.verdict.end] == best.text
     assert best.confidence > 0.5
     assert all(other.confidence < best.confidence / 2 for other in others)
     assert len({other.text.casefold() for other in others}) == len(others)
 
 
 async def test_where_no_answer_is_none_is_believed(evaluator: Evaluator) -> None:
-    readings = await evaluator.read("How many people live in Paris?", [POTTERY, WOMBAT])
-    assert max(reading.confidence for reading in readings) < 0.1
+    answers = (await evaluator.trail("How many people live in Paris?", [POTTERY, WOMBAT], _nowhere)).answers
+    assert max(one.confidence for one in answers) < 0.1
 
 
 async def test_yes_and_no_are_answers(evaluator: Evaluator) -> None:
-    readings = await evaluator.read("Is pottery made of clay?", [WOMBAT, POTTERY])
-    best = readings[0]
-    assert (best.kind, best.text, best.passage) == ("yes", "yes", 1)
+    best = (await evaluator.trail("Is pottery made of clay?", [WOMBAT, POTTERY], _nowhere)).answers[0]
+    assert (best.kind, best.text, best.chain[best.verdict.passage]) == ("yes", "yes", POTTERY)
 
 
 async def test_nothing_to_judge_is_no_work(evaluator: Evaluator) -> None:
     assert await evaluator.rerank(QUESTION, []) == []
     assert await evaluator.grade(QUESTION, []) == []
-    assert await evaluator.read(QUESTION, []) == []
     trail = await evaluator.trail(QUESTION, [], _nowhere)
     assert (trail.passages, trail.answers, trail.pairs) == ((), (), 0)
 

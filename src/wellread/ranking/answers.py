@@ -18,7 +18,6 @@ from wellread.ranking.doubts import NONE, Doubt
 from wellread.ranking.paths import Marked, Verdict, Weights, log_probability
 from wellread.text.lexicon import STOPWORDS
 from wellread.text.words import fold
-from wellread.types import ShortAnswer
 
 K = TypeVar("K", bound=Hashable)
 Kind = Literal["span", "yes", "no", "text"]
@@ -100,11 +99,6 @@ class Best(Generic[K]):
         if self.kind == "text":
             return -math.log1p(math.exp(-max(mark.score for mark in self.verdict.evidence)))
         return self.verdict.span if self.kind == "span" else 0.0
-
-    def short_answer(self, passage: int) -> ShortAnswer:
-        """As a `ShortAnswer` in the passage with this number."""
-        start, end = (self.verdict.start, self.verdict.end) if self.kind in ("span", "text") else (0, 0)
-        return ShortAnswer(self.kind, self.text, passage, start, end, self.confidence)
 
 
 def settles(question: str, best: Best[K]) -> bool:

@@ -1,7 +1,7 @@
 """The evaluator: one small model that grades, re-ranks, follows and reads.
 
-`rerank` and `grade` judge passages one by one, `read` looks for a short answer in them, and `trail` searches along
-paths: passages that only make sense together (see `paths`). Work runs in threads; how much is bounded by the
+`rerank` and `grade` judge passages one by one; `trail` searches along paths, for passages that only make sense together
+(see `paths`), and reads the short answer. Work runs in threads; how much is bounded by the
 effort (see `wellread.core.effort`).
 """
 
@@ -38,7 +38,7 @@ from wellread.ranking.paths import (
     rank_passages,
     search_paths,
 )
-from wellread.types import Grade, Judgement, Passage, ShortAnswer, Spec
+from wellread.types import Grade, Judgement, Passage, Spec
 
 T = TypeVar("T")
 SHIPPED = Path(__file__).parent / "weights"
@@ -164,15 +164,6 @@ class Evaluator(Reranker, Grader, AnswerReader):
         verdicts = await self.judge(question, [tuple(chain) for chain in chains])
         probabilities = [math.exp(log_probability(verdict.relevance, self.weights)) for verdict in verdicts]
         return [Grade(probability >= 0.5, probability) for probability in probabilities]
-
-    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
-        """Short answers in the passages, alone and in pairs with the first, best first."""
-        chains: list[Chain] = [(passage,) for passage in passages]
-        chains += [(passages[0], other) for other in passages[1:4]]
-        verdicts = dict(zip(chains, await self.judge(question, chains), strict=True))
-        numbers = {passage.id: number for number, passage in enumerate(passages)}
-        answers = self._answers(question, passages, verdicts)
-        return [best.short_answer(numbers[best.chain[best.verdict.passage].id]) for best in answers]
 
     async def carries(
         self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()

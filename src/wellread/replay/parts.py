@@ -18,7 +18,7 @@ from wellread.protocols import AnswerReader, Embedder, Grader, Model, PageReader
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict
-from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Judgement, Page, Passage, Prompt, Query, ShortAnswer
+from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Judgement, Page, Passage, Prompt, Query
 
 if TYPE_CHECKING:
     import numpy as np
@@ -144,7 +144,7 @@ def _shown(passages: Sequence[Passage]) -> list[Json]:
 
 
 class JudgeOnTape(Reranker, Grader, AnswerReader):
-    """A reranker, grader, reader of answers, or several of these in one."""
+    """A reranker, a grader, or both in one."""
 
     def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
         self._tape, self._label, self._inner = tape, label, inner
@@ -158,9 +158,6 @@ class JudgeOnTape(Reranker, Grader, AnswerReader):
 
     async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
         return await self._judged("grade", question, passages, list[Grade])
-
-    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
-        return await self._judged("read", question, passages, list[ShortAnswer])
 
     async def _judged(self, method: str, question: str, passages: Sequence[Passage], kind: type[T]) -> T:
         asked: Json = {"question": question, "passages": _shown(passages)}
