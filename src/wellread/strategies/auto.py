@@ -85,8 +85,7 @@ class Auto(Recipe[AutoParams]):
 
     async def _with_model(self, run: Run, question: str, found: list[Passage]) -> Answer:
         """One call from what was found; whatever it lacks is mended, or searched for, and told behind what was told."""
-        shared = {one.name: getattr(self.params, one.name) for one in fields(GuidedParams)}
-        guided, told = Guided(GuidedParams(**shared)), _Told(run)
+        guided, told = Guided(self.params), _Told(run)
         with told:
             answer = await (guided.answer_from(run, question, found) if found else guided.answer(run))
         carried = [sentence.supported for sentence in answer.sentences]
@@ -109,7 +108,7 @@ class Auto(Recipe[AutoParams]):
         if answer.outcome == "answered" and any(sentence.supported for sentence in answer.sentences):
             return answer
         run.emit(Decided("go on searching", answer.reason or f"it answers only a part: {'; '.join(answer.missing)}"))
-        roles = {one.name: shared[one.name] for one in fields(AnsweringRoles)}
+        roles = {one.name: getattr(self.params, one.name) for one in fields(AnsweringRoles)}
         react = React(ReactParams(**roles, wikipedia=None, max_turns=_TURNS))
         return await self._behind(run, answer, told, react.go_on(run, _rest(question, answer, told)))
 
@@ -147,20 +146,15 @@ class Auto(Recipe[AutoParams]):
         """One call that puts what the passages say in the place of sentences that they do not carry; else the marks stay."""
         loose = sum(not sentence.supported for sentence in answer.sentences)
         run.emit(Decided("mend", f"{loose} of {len(answer.sentences)} sentences are not carried"))
-        model, temperature = self.params.answerer(run), self.params.temperature
-        frame = {"foreign": context.foreign(run), "sentences": context.fence(run, told.held), "question": run.question}
-        blocks = context.material(run, answer.passages.values())
-        text = context.filled(run, model, _REPLY, "mend", "passages", blocks, **frame)
+        model, put = self.params.answerer(run), None
+        shown, heat = answer.passages.values(), self.params.temperature
         try:
-            reply = await calls.words(run, text, role="mend", model=model, temperature=temperature, max_tokens=_REPLY)
+            put = await calls.mended(run, run.question, told.held, shown, model, heat, _REPLY)
         except (ModelError, BudgetExhausted) as problem:
             run.emit(Decided("leave the marks", str(problem)))
-            reply = ""
-        if reply:
-            said = told.shown + ("" if calls.is_nothing(reply) else attributed(reply, run.passages))
-            better = await run.answer(
-                said.rstrip(), missing=answer.missing, proof=lambda sentences: proofread(run, sentences, model)
-            )
+        if put is not None:
+            said = (told.shown + put).rstrip()
+            better = await run.answer(said, missing=answer.missing, proof=lambda sentences: proofread(run, sentences, model))
             if better.text and sum(not sentence.supported for sentence in better.sentences) < loose:
                 told.release(better.text)
                 return better

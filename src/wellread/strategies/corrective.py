@@ -22,14 +22,14 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Annotated, ClassVar, Literal
 
-from wellread.errors import BudgetExhausted, ModelError
+from wellread.errors import ModelError
 from wellread.events import Decided, Graded, Notice, Rewritten
 from wellread.parameters import Count, CountOrZero, Range, param
 from wellread.prompts.render import render
 from wellread.protocols import Source
 from wellread.ranking.answers import to_be_told
 from wellread.run import Run
-from wellread.strategies import calls, context, lookup, trail
+from wellread.strategies import calls, context, trail
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.grading import Chain, CountedGrader, ModelGrader, grader
 from wellread.strategies.recipe import JudgingRoles, Recipe, one_line, stand_alone
@@ -61,26 +61,15 @@ class CorrectiveParams(JudgingRoles):
 
 @dataclass(slots=True)
 class _State:
-    """What travels along the graph. Mutable and private to one run."""
+    """What travels along the graph. Mutable and private to one run: a budget may end it anywhere."""
 
     question: str
-    query: str = ""
-    retrieved: list[Passage] = field(default_factory=list[Passage])
-    leads: Mapping[str, Chain] = field(default_factory=dict[str, Chain])
-    grades: Sequence[Grade] = ()
     verdict: Verdict = "ambiguous"
-    kept: list[Passage] = field(default_factory=list[Passage])
-    added: list[Passage] = field(default_factory=list[Passage])
-    found: int = 0  # results of the fallback
-    material: list[Refined] = field(default_factory=list[Refined])
+    leads: Mapping[str, Chain] = field(default_factory=dict[str, Chain])
+    left: list[Passage] = field(default_factory=list[Passage])  # what there is to answer from
+    material: list[Refined] | None = None  # the same, refined
+    found: int = 0  # passages, of the index and the fallback
     tried: list[str] = field(default_factory=list[str])
-    graded: bool = False
-    refined: bool = False
-
-    @property
-    def left(self) -> list[Passage]:
-        """What there is to answer from before refinement, also when a budget ended the run early."""
-        return by_place([*self.kept, *self.added] if self.graded else self.retrieved)
 
 
 class Corrective(Recipe[CorrectiveParams]):
@@ -98,8 +87,7 @@ class Corrective(Recipe[CorrectiveParams]):
             await self._retrieve(run, state)
             await self._grade(run, state, judge)
             if state.verdict != "correct" and self.params.fallback_results:
-                await self._rewrite(run, state)
-                await self._search_elsewhere(run, state, judge)
+                await self._search_elsewhere(run, state, judge, await self._rewritten(run, state.question))
             if self.params.refine:
                 await self._refine(run, state, judge)
         brief = self._brief(run, state)
@@ -109,26 +97,25 @@ class Corrective(Recipe[CorrectiveParams]):
     async def _retrieve(self, run: Run, state: _State) -> None:
         state.tried.append(state.question)
         found = await trail.search(run, state.question, self.params.top_k, lighter=True)
-        state.retrieved = [passage for passage, _ in found.passages[: self.params.top_k]]
-        state.leads = found.leads
+        state.left = [passage for passage, _ in found.passages[: self.params.top_k]]
+        state.leads, state.found = found.leads, len(state.left)
 
     async def _grade(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> None:
-        state.grades = await self._graded(run, state, judge, state.retrieved)
-        state.graded = True
-        state.verdict, why = self.decide(state.grades, together=to_be_told(state.question))
-        if state.verdict != "incorrect":
-            state.kept = [p for p, grade in zip(state.retrieved, state.grades, strict=True) if self._helps(grade)]
+        grades, kept = await self._graded(run, state, judge, state.left)
+        state.verdict, why = self.decide(grades, together=to_be_told(state.question))
+        state.left = [] if state.verdict == "incorrect" else kept
         run.emit(Decided(state.verdict, why))
 
     async def _graded(
         self, run: Run, state: _State, judge: ModelGrader | CountedGrader, passages: Sequence[Passage]
-    ) -> Sequence[Grade]:
-        """A grade for each passage, together with what leads to it; reported."""
+    ) -> tuple[Sequence[Grade], list[Passage]]:
+        """A grade for each passage, together with what leads to it, reported; and the passages that help."""
         leads = [state.leads.get(passage.id, ()) for passage in passages]
         grades = await judge.grade(state.question, passages, leads) if passages else ()
-        for passage, grade in zip(passages, grades, strict=True):
+        graded = list(zip(passages, grades, strict=True))
+        for passage, grade in graded:
             run.emit(Graded(passage.id, passage.title, self._helps(grade), grade.score))
-        return grades
+        return grades, [passage for passage, grade in graded if self._helps(grade)]
 
     def decide(self, grades: Sequence[Grade], *, together: bool = False) -> tuple[Verdict, str]:
         """The fork of the graph, and why this way. An explanation is spread over passages: they count `together`."""
@@ -158,57 +145,47 @@ class Corrective(Recipe[CorrectiveParams]):
             return grade.relevant
         return grade.score >= self.params.lower
 
-    async def _rewrite(self, run: Run, state: _State) -> None:
+    async def _rewritten(self, run: Run, question: str) -> str:
         """The question as a query. A model that fails at it leaves the question."""
-        state.query = state.question
-        text = render("rewrite", today=run.today, question=state.question)
+        query = question
+        text = render("rewrite", today=run.today, question=question)
         try:
             reply = await calls.words(
                 run, text, role="rewrite", model=self.params.writer(run), temperature=self.params.temperature, max_tokens=100
             )
-            state.query = one_line(reply) or state.question
-        except BudgetExhausted:
-            raise
+            query = one_line(reply) or question
         except ModelError as problem:
             run.emit(Notice(f"searching with the question as it is: {problem}"))
-        run.emit(Rewritten(state.question, state.query))
+        run.emit(Rewritten(question, query))
+        return query
 
-    async def _search_elsewhere(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> None:
+    async def _search_elsewhere(self, run: Run, state: _State, judge: ModelGrader | CountedGrader, query: str) -> None:
         source = self._fallback(run)
         if source is None:
             return
-        state.tried.append(state.query)
-        hits = await run.search(state.query, limit=self.params.fallback_results, source=source)
-        known = {passage.id for passage in state.kept}
-        found = [hit.passage() for hit in lookup.unique(hits) if hit.id not in known]
-        results = [passage for passage in found if passage.text.strip()][: self.params.fallback_results]
-        state.found = len(results)
-        grades = await self._graded(run, state, judge, results)
-        state.added = [passage for passage, grade in zip(results, grades, strict=True) if self._helps(grade)]
-        run.emit(
-            Decided(
-                "replace" if state.verdict == "incorrect" else "add",
-                f"{len(state.added)} of {state.found} results of {source.name}",
-            )
-        )
+        state.tried.append(query)
+        hits = await run.search(query, limit=self.params.fallback_results, source=source)
+        known = {passage.id for passage in state.left}
+        found = [passage for passage in trail.readable(hits) if passage.id not in known][: self.params.fallback_results]
+        state.found += len(found)
+        _, added = await self._graded(run, state, judge, found)
+        state.left += added
+        done = "replace" if state.verdict == "incorrect" else "add"
+        run.emit(Decided(done, f"{len(added)} of {len(found)} results of {source.name}"))
 
     def _fallback(self, run: Run) -> Source | None:
         return run.part(lambda: run.kit.source("wikipedia"), "nowhere else to look") if run.fallback is None else run.fallback
 
     async def _refine(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> None:
-        passages = state.left
+        passages = by_place(state.left)
         leads = [state.leads.get(passage.id, ()) for passage in passages]
-        state.material = await refine(run, judge, state.question, passages, self.params.lower, leads)
-        state.refined = True
-        total, kept = sum(item.strips for item in state.material), sum(item.kept for item in state.material)
-        run.emit(Decided("refine", f"kept {kept} of {total} strips in {len(state.material)} of {len(passages)} passages"))
+        state.material = refined = await refine(run, judge, state.question, passages, self.params.lower, leads)
+        total, kept = sum(item.strips for item in refined), sum(item.kept for item in refined)
+        run.emit(Decided("refine", f"kept {kept} of {total} strips in {len(refined)} of {len(passages)} passages"))
 
     def _brief(self, run: Run, state: _State) -> Brief:
-        shown = state.material if state.refined else [Refined(passage, passage.text, 0, 0) for passage in state.left]
+        whole = [Refined(passage, passage.text, 0, 0) for passage in by_place(state.left)]
+        shown = whole if state.material is None else state.material
         material = [context.numbered(run, run.number(item.passage), item.passage, item.text) for item in shown]
-        return self.params.brief(run, state.question, material, missing=self._missing(state), tried=state.tried)
-
-    def _missing(self, state: _State) -> str:
-        if not state.retrieved and not state.found:
-            return "nothing was found"
-        return f"{len(state.retrieved) + state.found} passages were found and none of them is relevant"
+        missing = f"{state.found} passages were found and none of them is relevant" if state.found else "nothing was found"
+        return self.params.brief(run, state.question, material, missing=missing, tried=state.tried)

@@ -277,17 +277,15 @@ class Research(Recipe[ResearchParams]):
         known = {one.id for one in part.passages}
         hits = await run.search(" ".join(said.split()), limit=self.params.passages)
         part.passages += [one for one in trail.readable(hits) if one.id not in known][:_NEW]
-        frame = {"foreign": context.foreign(run), "question": part.plan.question, "sentences": context.fence(run, said)}
         model, tokens = self.params.answerer(run), 60 + _PER_WORD * len(said.split())
-        text = context.filled(run, model, tokens, "mend", "passages", context.material(run, part.passages), **frame)
-        reply = await calls.words(run, text, role="mend", model=model, temperature=self.params.temperature, max_tokens=tokens)
-        if not reply or calls.is_nothing(reply):
+        put = await calls.mended(run, part.plan.question, said, part.passages, model, self.params.temperature, tokens)
+        if not put:
             return answer
-        put, at = "", 0
+        text, at = "", 0
         for place, one in enumerate(loose):
-            put += answer.text[at : one.start] + ("" if place else await run.aside(attributed, reply, run.passages))
+            text += answer.text[at : one.start] + ("" if place else put)
             at = one.end
-        return await run.answer(inert(put + answer.text[at:], run.passages), missing=answer.missing)
+        return await run.answer(inert(text + answer.text[at:], run.passages), missing=answer.missing)
 
     def _take(self, part: _Part, answer: Answer) -> None:
         """Of a checked text what is carried; what it says of contradictions and of what is missing has places of its own."""
