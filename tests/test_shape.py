@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
+from collections.abc import Collection
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,3 +52,27 @@ def test_imports_outside_the_package_go_one_way() -> None:
         for path in (ROOT / folder).rglob("*.py"):
             found = re.findall(rf"^\s*(?:from|import) (?:{barred})\b.*|sys\.path", path.read_text(encoding="utf-8"), re.MULTILINE)
             assert not found, path
+
+
+def test_no_imports_go_in_circles() -> None:
+    """Late and type-only ones included; but an answer shows itself by what shows it everywhere."""
+    folders = {"wellread": ROOT / "src/wellread"} | {name: ROOT / name for name in ("benchmarks", "training", "tests")}
+    files = {_module(name, path.relative_to(folder)): path for name, folder in folders.items() for path in folder.rglob("*.py")}
+    wanted = {module: _imported(path, files) - {module} for module, path in files.items()}
+    wanted["wellread.types"] = wanted["wellread.types"] - {"wellread.present.printed"}
+    TopologicalSorter(wanted).prepare()
+
+
+def _module(root: str, path: Path) -> str:
+    return ".".join([root, *path.with_suffix("").parts]).removesuffix(".__init__")
+
+
+def _imported(path: Path, files: Collection[str]) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inside = (f"{node.module}.{one.name}" for one in node.names)
+            found |= {one if one in files else node.module for one in inside}
+    return found & set(files)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -81,17 +81,18 @@ class Collection:
         return [q for q in self.questions if q.data == data and part in (None, q.part)]
 
 
-def load_collection(
-    folder: Path, sets: Sequence[str] = (*TRAINED, *MEASURED), documents: Mapping[str, Path] | None = None
-) -> Collection:
-    """Read `folder/SET/corpus.jsonl.gz` and `questions.jsonl.gz` of each set, and the sets of documents, each from its folder."""
-    from training.evaluator.documents import load_documents
+Load = Callable[[int], Iterable[tuple[Part, list[Passage], list[Question]]]]  # a set's parts; numbers begin at the one given
 
+
+def load_collection(
+    folder: Path, sets: Sequence[str] = (*TRAINED, *MEASURED), documents: Mapping[str, Load] | None = None
+) -> Collection:
+    """Read `folder/SET/corpus.jsonl.gz` and `questions.jsonl.gz` of each set, and the sets of documents, each by its own way."""
     passages: list[Passage] = []
     ranges: dict[str, range] = {}
     questions: list[Question] = []
-    for name, own in (documents or {}).items():
-        for part, texts, asked in load_documents(name, own, len(passages)):
+    for name, load in (documents or {}).items():
+        for part, texts, asked in load(len(passages)):
             ranges[name if part == "train" else f"{name}:{part}"] = range(len(passages), len(passages) + len(texts))
             passages += texts
             questions += asked

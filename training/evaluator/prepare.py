@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from training.evaluator.data import Collection, Passage, load_collection, question_from
-from training.evaluator.documents import SETS
+from training.evaluator.documents import SETS, load_documents
 from training.evaluator.lexical import Bm25
 from training.evaluator.mentions import Mentions
 
@@ -127,7 +127,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("manuals", "written", "statements"):
         if folder := getattr(options, name):
             folders[name] = folder
-    collection = load_collection(options.data, documents=folders)
+    documents = {name: partial(load_documents, name, folder) for name, folder in folders.items()}
+    collection = load_collection(options.data, documents=documents)
     save_collection(collection, options.output / "collection.jsonl.xz")
     np.savez_compressed(options.output / LISTS, **asdict(find_lists(collection)))
 
