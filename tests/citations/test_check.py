@@ -340,12 +340,19 @@ LONG: dict[str, Callable[[int], str]] = {
 @pytest.mark.no_cover
 @pytest.mark.parametrize("kind", LONG)
 def test_a_long_answer_takes_time_in_proportion(kind: str) -> None:
-    def took(count: int) -> float:
+    def took(count: int, enough: float = 0.0) -> float:
         text = "".join(LONG[kind](k) for k in range(count))
-        return seconds(lambda: check(text, MANY))
+        return seconds(lambda: check(text, MANY), enough=enough)
 
     took(10)
-    assert took(2000) < 40 * took(200) + 0.1
+    limit = 40 * took(100) + 0.1
+    assert took(1000, limit) <= limit
+
+
+def test_years_before_christ_are_no_hindrance() -> None:
+    qin = {1: Passage("q", "The Qin dynasty began in 221 BC and ended in 206 BC, after years of war.", title="Qin")}
+    (sentence,) = check("The Qin dynasty lasted 19 years, until 206 BC. [1]", qin)
+    assert sentence.verdict == "not carried"
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def _lie_apart(span: float, unit: int, years: int, said: Collection[float]) -> b
     if span > _MOST_BETWEEN:
         return False
     room = max(1, unit * 0.6)
-    counted = years & _bits(year for year in said if year < _LATEST) if said else years
+    counted = years & _bits(year for year in said if 0 <= year < _LATEST) if said else years
     apart = range(max(1, math.ceil(span - room)), math.floor(span + room) + 1)
     return any(years & (counted << one | counted >> one) for one in apart)
 
