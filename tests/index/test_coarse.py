@@ -132,6 +132,8 @@ async def test_candidates_are_those_of_the_rule_written_out(
     monkeypatch.setattr(coarse, "_KEPT", 600)
     monkeypatch.setattr(coarse, "_KEPT_PER_CANDIDATE", 2)
     monkeypatch.setattr(coarse, "_READ", 50)
+    for share in ("_KEPT_SHARE", "_READ_SHARE", "_READ_OF_FEW"):
+        monkeypatch.setattr(coarse, share, 1.0)
     parts = parts_of(index)
     order = np.fromfile(index.segments[0].folder / lists.ORDER, np.uint32)
     bits = np.unpackbits(np.fromfile(index.segments[0].folder / lists.SKETCH, np.uint8).reshape(2, 12_000, 8), axis=2)

@@ -127,6 +127,10 @@ class Blocks:
             if len(blocks):
                 self._compare(np.unique(blocks))
 
+    def known(self, rows: NDArray[np.int64], width: int) -> bool:
+        """Whether all that these rows lie in was read before."""
+        return self._sums is not None and bool(self._seen[rows * width >> _SHIFT].all())
+
     def check_all(self) -> None:
         """Everything, read from the file: it does not count as this process's memory then."""
         for _ in self.checking():

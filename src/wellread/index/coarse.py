@@ -19,12 +19,12 @@ What the second look at the bits is worth: docs/log/index.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from wellread.index.lists import LISTS, ORDER, SKETCH
 from wellread.index.quantize import Codes, Floats, code_bytes, to_codes
 from wellread.index.rows import Numbers
 
+T = TypeVar("T")
 CODES = "codes.bin"
 _WIDE = 1024  # dimensions at which the recipe's number of candidates was chosen
 _SECOND_LOOK = 10  # candidates scored with the full query, for each that goes on
@@ -43,11 +44,12 @@ _THOROUGH = 4  # times the candidates
 _PIECE = 1 << 20  # rows whose distances are held at once
 THREADS = available_processors()
 _READ = 1_600  # rows whose first bits are read: this times the square root of all rows
-_READ_SHARE = 0.3  # of all rows, at most,
+_READ_SHARE = 0.3  # of all rows, at most, and
+_READ_OF_FEW = 1e-4  # of them for each square root of all rows: fewer rows lie in fewer lists,
 _READ_PER_KEPT = 4  # unless so many are kept that more must be read
 _LONG = 8_192  # rows of a list that takes longer to scan than it takes Python to go on to the next
 _KEPT = 30_000  # rows scored with both bits, or this share of all rows where that is less,
-_KEPT_SHARE = 0.015
+_KEPT_SHARE = 0.0075
 _KEPT_PER_CANDIDATE = 25  # or more when many candidates are wanted
 _SECOND_BITS = 10  # rows whose second bits are looked at, for each candidate that is wanted
 _TRUST = 0.7  # of what an angle in bits says: it is a guess from some hundred signs
@@ -73,7 +75,7 @@ class Sketches:
     def __init__(self, folder: Path, rows: int, seals: Seals = unsealed) -> None:
         Blocks(folder / LISTS, seals(LISTS)).check_all()
         with np.load(folder / LISTS) as parts:
-            self._projection: Floats = parts["projection"]
+            self._projection: Floats = np.ascontiguousarray(parts["projection"].T)
             self._centres: Floats = parts["centres"]
             self._spread: Floats = parts["spread"]
             self._steps: Floats = parts["steps"]
@@ -100,26 +102,25 @@ class Sketches:
         aim = self._aim(query)
         kept = max(min(_KEPT, int(_KEPT_SHARE * self._rows)) * (4 if everything else 1), _KEPT_PER_CANDIDATE * count)
         limits = self._limits(aim, kept)
-        read_at_most = max(min(_READ * math.sqrt(self._rows), _READ_SHARE * self._rows), _READ_PER_KEPT * kept)
-        jobs = self._jobs(limits, self._rows if everything else read_at_most)
+        root = math.sqrt(self._rows)
+        most = max(min(_READ * root, self._rows * min(_READ_SHARE, _READ_OF_FEW * root)), _READ_PER_KEPT * kept)
+        jobs = self._jobs(limits, self._rows if everything else most)
 
         def read(lists: Numbers) -> tuple[Numbers, Floats]:
             return self._read(aim, limits, lists, kept)
 
         def best(part: int) -> tuple[Numbers, Floats]:
-            return self._best(aim, places[part::THREADS], near[part::THREADS], count)
+            return self._best(aim, places[part :: len(jobs)], near[part :: len(jobs)], count, len(jobs))
 
-        places, near = _joined(pool.map(read, jobs) if len(jobs) > 1 else map(read, jobs))
-        chosen, scores = _joined(pool.map(best, range(THREADS)))
-        if len(chosen) > count:
-            chosen = chosen[np.argpartition(-scores, count - 1)[:count]]
+        places, near = _joined(pool, read, jobs)
+        chosen, _ = _most_like(*_joined(pool, best, range(len(jobs))), count)
         self._order_blocks.check_rows(chosen, self._order.itemsize)
         return self._order[chosen].astype(np.int64)
 
     def _aim(self, query: Floats) -> Aim:
-        # Sums without BLAS: its threads go on spinning for a while, on the cores that are to scan.
-        point: Floats = np.einsum("i,ij->j", query, self._projection)
-        near: Floats = np.einsum("ij,j->i", self._centres, point)
+        # Row by row: a product of matrices wakes BLAS's threads, which go on spinning on the cores that are to scan.
+        point: Floats = np.vecdot(self._projection, query)
+        near: Floats = np.vecdot(self._centres, point)
         share = near / self._squares
         codes = np.packbits(share[:, None] * self._centres < point, axis=1)
         rest = np.sqrt(np.maximum((point * point).sum() - near * share, 1e-12))
@@ -188,17 +189,11 @@ class Sketches:
         parts.append(pairs[:used, 1])
         return np.concatenate(parts) + np.repeat(self._starts[lists], counts), np.repeat(aim.near[lists], counts)
 
-    def _best(self, aim: Aim, places: Numbers, near: Floats, count: int) -> tuple[Numbers, Floats]:
-        """The places whose both bits are most like the query, with their likeness (up to a constant)."""
+    def _best(self, aim: Aim, places: Numbers, near: Floats, count: int, of: int) -> tuple[Numbers, Floats]:
+        """The places, of a part of all, whose both bits are most like the query, with their likeness (up to a constant)."""
         scores = near + self._likeness(aim, places, 0)
-        if len(places) > (looked_at := max(count, _SECOND_BITS * count // THREADS)):  # the first bits say most
-            chosen = np.argpartition(-scores, looked_at - 1)[:looked_at]
-            places, scores = places[chosen], scores[chosen]
-        scores += self._likeness(aim, places, 1)
-        if len(places) > count:
-            chosen = np.argpartition(-scores, count - 1)[:count]
-            places, scores = places[chosen], scores[chosen]
-        return places, scores
+        places, scores = _most_like(places, scores, max(count, _SECOND_BITS * count // of))  # the first bits say most
+        return _most_like(places, scores + self._likeness(aim, places, 1), count)
 
     def _likeness(self, aim: Aim, places: Numbers, plane: int) -> Floats:
         """What one of the two bits says."""
@@ -206,20 +201,27 @@ class Sketches:
         return likeness(aim.cuts, (2 - plane) * aim.shares, self.planes[plane], places)
 
 
-def _joined(parts: Iterable[tuple[Numbers, Floats]]) -> tuple[Numbers, Floats]:
-    places, scores = zip(*parts, strict=True)
+def _most_like(places: Numbers, scores: Floats, count: int) -> tuple[Numbers, Floats]:
+    if len(places) <= count:
+        return places, scores
+    chosen = np.argpartition(-scores, count - 1)[:count]
+    return places[chosen], scores[chosen]
+
+
+def _joined(pool: ThreadPoolExecutor, job: Callable[[T], tuple[Numbers, Floats]], parts: Sequence[T]) -> tuple[Numbers, Floats]:
+    """What a job finds in all parts; a single one needs no other thread."""
+    places, scores = zip(*(pool.map(job, parts) if len(parts) > 1 else map(job, parts)), strict=True)
     return np.concatenate(places), np.concatenate(scores)
 
 
 def cut(weights: Floats) -> tuple[Codes, Floats]:
-    """Numbers cut into bits, so that their sum over the bits of a row is (up to a constant) a sum of Hamming distances: the bits
-    that two vectors share are half of (bits of one + bits of the other − bits that differ)."""
-    low, step = float(weights.min()), max(float(np.ptp(weights)), 1e-12) / (2**_LEVELS - 1)
-    levels = np.rint((weights - low) / step).astype(np.uint8)
-    shares = [-step / 2 * 2**bit for bit in range(_LEVELS)]
-    # The distance from the last row, which is zero, is the number of a row's bits.
-    cuts = to_codes(levels >> np.arange(_LEVELS + 1, dtype=np.uint8)[:, None] & 1)
-    return cuts, np.array([*shares, low + step / 2 * (2**_LEVELS - 1)], np.float32)
+    """Numbers cut into bits, so that their sum over the bits of a row is (up to a constant) a sum of Hamming distances. The bits
+    stand for halves of powers of two, added or taken away: then it does not matter how many bits a row has."""
+    most = max(float(np.abs(weights).max()), 1e-12)
+    step = 2 * most / (2**_LEVELS - 1)
+    levels = np.rint((weights + most) / step).astype(np.uint8)
+    shares = np.array([-step / 2 * 2**bit for bit in range(_LEVELS)], np.float32)
+    return to_codes(levels >> np.arange(_LEVELS, dtype=np.uint8)[:, None] & 1), shares
 
 
 def likeness(cuts: Codes, shares: Floats, codes: Codes, places: Numbers) -> Floats:
@@ -235,10 +237,11 @@ def likeness(cuts: Codes, shares: Floats, codes: Codes, places: Numbers) -> Floa
 def hamming(queries: Codes, codes: Codes) -> NDArray[np.int32]:
     """Distances of each query to each code, in this thread: by faiss where it is installed."""
     queries, codes = np.ascontiguousarray(queries), np.ascontiguousarray(codes)
-    out = np.zeros((len(queries), len(codes)), np.int32)
+    out = np.empty((len(queries), len(codes)), np.int32)
     try:
         import faiss
     except ImportError:
+        out[:] = 0
         whole = np.uint64 if codes.shape[1] % 8 == 0 else np.uint8
         for row, query in zip(out, queries.view(whole), strict=True):
             for column, bits in enumerate(query):  # a sum along so short an axis takes five times as long
