@@ -64,9 +64,11 @@ def extraction() -> float:
 
 
 async def fetching(base: str) -> float:
+    from wellread.net.fetch import Fetcher
+    from wellread.net.guard import Guard
     from wellread.reading.reader import WebReader
 
-    reader = WebReader(cache=False, allow_hosts=["127.0.0.1"], concurrency=AT_ONCE)
+    reader = WebReader(Fetcher(Guard(["127.0.0.1"]), concurrency=AT_ONCE))
     await reader.read(f"{base}/0")  # robots.txt and certificates are had once
     start = time.perf_counter()
     await asyncio.gather(*(reader.read(f"{base}/{number}") for number in range(PAGES)))

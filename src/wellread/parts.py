@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from wellread import plugins, privacy
 from wellread.core.effort import ALLOWED, Effort
+from wellread.core.private_files import cache_folder
 from wellread.errors import UsageError
 from wellread.parameters import fill
 from wellread.protocols import AnswerReader, Closing, Embedder, Grader, Model, PageReader, Reranker, Source, checked
@@ -117,14 +118,13 @@ class Parts:
         return evaluator if isinstance(evaluator, AnswerReader) else None
 
     def pages(self) -> PageReader:
+        from wellread.net.fetch import Fetcher
+        from wellread.net.guard import Guard
         from wellread.reading.reader import WebReader
 
         def build() -> PageReader:
-            return WebReader(
-                cache=self.settings.cache,
-                allow_hosts=self.settings.allow_hosts,
-                ignore_robots=self.settings.ignore_robots,
-            )
+            cache = cache_folder("http") / "pages.db" if self.settings.cache else None
+            return WebReader(Fetcher(Guard(self.settings.allow_hosts), cache, self.settings.ignore_robots))
 
         return self._kept("pages", "", build)
 

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from tests.net.conftest import Site
 
+from wellread.core.private_files import cache_folder
 from wellread.errors import Blocked, ReadError
 from wellread.net import transport
 from wellread.net.fetch import Fetcher, PageLimits
@@ -27,7 +28,8 @@ HTML = f"<html lang=en><title>Books</title><body><p>{PROSE * 3}</p></body></html
 
 
 def reader(site: Site, **options: object) -> WebReader:
-    return WebReader(**{"cache": False, "allow_hosts": ["127.0.0.1"], **options})  # pyright: ignore[reportArgumentType]
+    cache = cache_folder("http") / "pages.db" if options.pop("cache", False) else None
+    return WebReader(Fetcher(Guard(["127.0.0.1"]), cache, **options))  # pyright: ignore[reportArgumentType]
 
 
 async def test_reads_a_page_and_says_who_it_is(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +94,7 @@ async def test_a_name_that_is_not_known() -> None:
     async def resolver(host: str, port: int) -> list[str]:
         raise OSError("no such name")
 
-    web = WebReader(cache=False, ignore_robots=True, resolver=resolver)
+    web = WebReader(Fetcher(Guard(resolver=resolver), ignore_robots=True))
     with pytest.raises(ReadError, match=r"nowhere\.example is not known"):
         await web.read("http://nowhere.example/")
     await web.aclose()

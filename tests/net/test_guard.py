@@ -17,7 +17,7 @@ from tests.net.conftest import Site, Trap
 from tests.reading.hostile import HOSTILE, NOT_PUBLIC, PUBLIC
 
 from wellread.errors import Blocked, ReadError
-from wellread.net.fetch import PageLimits
+from wellread.net.fetch import Fetcher, PageLimits
 from wellread.net.guard import Guard, is_public, resolve
 from wellread.net.transport import GuardedNetwork
 from wellread.reading.reader import WebReader
@@ -37,7 +37,7 @@ async def test_there_are_enough_of_them() -> None:
 
 
 async def test_no_hostile_spelling_reaches_the_trap(trap: Trap) -> None:
-    reader = WebReader(cache=False, ports={trap.port, 80, 443}, ignore_robots=True, limits=PageLimits(seconds=5))
+    reader = WebReader(Fetcher(Guard(ports={trap.port, 80, 443}), ignore_robots=True, limits=PageLimits(seconds=5)))
     for template in HOSTILE:
         with pytest.raises(Blocked):
             await reader.read(template.replace("{p}", str(trap.port)))
@@ -48,7 +48,7 @@ async def test_no_hostile_spelling_reaches_the_trap(trap: Trap) -> None:
 @pytest.mark.parametrize("address", NOT_PUBLIC)
 async def test_no_private_dns_answer_is_connected_to(trap: Trap, address: str) -> None:
     for answers in ((address,), ("93.184.216.34", address), (address, "93.184.216.34")):
-        reader = WebReader(cache=False, ports={trap.port}, ignore_robots=True, resolver=fixed(*answers))
+        reader = WebReader(Fetcher(Guard(ports={trap.port}, resolver=fixed(*answers)), ignore_robots=True))
         with pytest.raises(Blocked, match="public"):
             await reader.read(f"http://harmless.example:{trap.port}/")
         await reader.aclose()
@@ -178,9 +178,8 @@ async def test_redirects_into_private_space_end_there(site: Site, trap: Trap, ta
     async def resolver(host: str, port: int) -> Sequence[str]:
         return ["127.0.0.1"]
 
-    reader = WebReader(
-        cache=False, allow_hosts=[f"127.0.0.1:{site.port}"], ports={80, trap.port}, ignore_robots=True, resolver=resolver
-    )
+    guard = Guard([f"127.0.0.1:{site.port}"], ports={80, trap.port}, resolver=resolver)
+    reader = WebReader(Fetcher(guard, ignore_robots=True))
     with pytest.raises((Blocked, ReadError)):
         await reader.read(site.base + "/")
     await reader.aclose()
@@ -190,7 +189,7 @@ async def test_redirects_into_private_space_end_there(site: Site, trap: Trap, ta
 async def test_a_robots_file_that_redirects_inside_is_not_followed(site: Site, trap: Trap) -> None:
     site.page("/robots.txt", status=302, headers={"Location": f"http://127.0.0.1:{trap.port}/robots.txt"})
     site.page("/", "<p>" + "words of a page that may be read " * 5)
-    reader = WebReader(cache=False, allow_hosts=[f"127.0.0.1:{site.port}"], ports={trap.port})
+    reader = WebReader(Fetcher(Guard([f"127.0.0.1:{site.port}"], ports={trap.port})))
     assert (await reader.read(site.base + "/")).passages
     await reader.aclose()
     assert trap.caught == 0
@@ -205,7 +204,7 @@ async def test_own_hosts_are_allowed_by_name_and_by_port(site: Site) -> None:
         ("127.0.0.2", False),
         ("localhost", False),
     ):
-        reader = WebReader(cache=False, allow_hosts=[allowed])
+        reader = WebReader(Fetcher(Guard([allowed])))
         if passes:
             assert (await reader.read(site.base + "/")).passages
         else:
@@ -274,7 +273,7 @@ async def test_lookups_can_be_cancelled() -> None:
         await asyncio.sleep(30)
         return []
 
-    reader = WebReader(cache=False, ignore_robots=True, resolver=resolver, limits=PageLimits(seconds=0.2))
+    reader = WebReader(Fetcher(Guard(resolver=resolver), ignore_robots=True, limits=PageLimits(seconds=0.2)))
     with pytest.raises(ReadError, match="longer than"):
         await reader.read("http://slow.example/")
     await reader.aclose()

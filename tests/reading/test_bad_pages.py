@@ -17,7 +17,8 @@ import pytest
 from tests.net.conftest import Site
 
 from wellread.errors import ReadError
-from wellread.net.fetch import PageLimits
+from wellread.net.fetch import Fetcher, PageLimits
+from wellread.net.guard import Guard
 from wellread.reading.charset import decode
 from wellread.reading.reader import WebReader
 
@@ -28,7 +29,7 @@ PROSE = "The harbour office keeps the books of the lighthouse, and anybody may r
 
 async def outcome(site: Site, path: str, limits: PageLimits | None = None) -> tuple[str, float]:
     """The text or the reason, and the seconds it took."""
-    web = WebReader(cache=False, allow_hosts=["127.0.0.1"], ignore_robots=True, limits=limits)
+    web = WebReader(Fetcher(Guard(["127.0.0.1"]), ignore_robots=True, limits=limits or PageLimits()))
     start = time.monotonic()
     try:
         result = (await web.read(site.base + path)).text

@@ -24,6 +24,7 @@ from wellread.net.guard import Guard, port_of
 
 _MB = 1024 * 1024
 _TEXTUAL = ("text/", "application/xhtml", "application/xml", "application/json")
+_ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/markdown;q=0.9, text/plain;q=0.8, */*;q=0.1"
 _UNREADABLE = ("image/", "audio/", "video/", "font/")
 _ROBOTS_SECONDS = 10.0
 _ROBOTS_KEPT = 3600.0  # seconds
@@ -59,7 +60,6 @@ class Fetcher:
     cache: Path | None = None  # the file
     ignore_robots: bool = False
     limits: PageLimits = field(default_factory=PageLimits)
-    accept: str = "*/*"
     concurrency: int = 32
     per_host: int = 6
 
@@ -129,7 +129,7 @@ class Fetcher:
     def _build(self) -> httpx2.AsyncClient:
         client = httpx2.AsyncClient(
             transport=transport.cached(transport.Direct(guard=self.guard, connections=self.concurrency), self.cache),
-            headers={"User-Agent": user_agent(), "Accept": self.accept, "Accept-Language": "en, *;q=0.5"},
+            headers={"User-Agent": user_agent(), "Accept": _ACCEPTED, "Accept-Language": "en, *;q=0.5"},
             timeout=self.limits.seconds,
             trust_env=False,
         )

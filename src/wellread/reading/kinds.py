@@ -157,8 +157,6 @@ _SAMPLE = 4096
 _HEAD = 16_384
 _CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27, 31})
 
-ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/markdown;q=0.9, text/plain;q=0.8, */*;q=0.1"
-
 
 def kind_of(body: bytes, content_type: str = "", name: str = "") -> str | None:
     """None where we cannot read such a thing."""
