@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from wellread.errors import ReadError
 from wellread.reading import ocr
@@ -80,19 +80,12 @@ def _size(width: float, height: float) -> tuple[int, int]:
 
 
 def _png(page: pypdfium2.PdfPage, width: int, height: int) -> bytes:
-    raw: Any = import_module("pypdfium2.raw")
-    bitmap = raw.FPDFBitmap_CreateEx(width, height, raw.FPDFBitmap_BGR, None, 0)
-    if not bitmap:
-        raise MemoryError
-    try:
-        raw.FPDFBitmap_FillRect(bitmap, 0, 0, width, height, 0xFFFFFFFF)
-        flags = raw.FPDF_ANNOT | raw.FPDF_REVERSE_BYTE_ORDER
-        raw.FPDF_RenderPageBitmap(bitmap, page.raw, 0, 0, width, height, 0, flags)
-        stride = raw.FPDFBitmap_GetStride(bitmap)
-        pixels = ctypes.string_at(raw.FPDFBitmap_GetBuffer(bitmap), stride * height)
-    finally:
-        raw.FPDFBitmap_Destroy(bitmap)
-    rows = b"".join(b"\0" + pixels[row * stride : row * stride + 3 * width] for row in range(height))
+    pdfium, raw = (cast("Any", import_module(name)) for name in ("pypdfium2", "pypdfium2.raw"))
+    bitmap = pdfium.PdfBitmap.new_native(width, height, raw.FPDFBitmap_BGR)
+    bitmap.fill_rect((255, 255, 255, 255), 0, 0, width, height)
+    raw.FPDF_RenderPageBitmap(bitmap, page, 0, 0, width, height, 0, raw.FPDF_ANNOT | raw.FPDF_REVERSE_BYTE_ORDER)
+    pixels = bytes(bitmap.buffer)
+    rows = b"".join(b"\0" + pixels[start : start + 3 * width] for start in range(0, len(pixels), 3 * width))
     head = struct.pack("!2I5B", width, height, 8, 2, 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 6)), (b"IEND", b""))
     chunks = (struct.pack("!I", len(data)) + name + data + struct.pack("!I", zlib.crc32(name + data)) for name, data in parts)
@@ -100,55 +93,40 @@ def _png(page: pypdfium2.PdfPage, width: int, height: int) -> bytes:
 
 
 def _boxes(page: pypdfium2.PdfPage, wanted: Drawing, width: int, height: int) -> tuple[tuple[Box, ...], bool]:
-    """The places of the words, and whether the page has none that could be looked at."""
-    raw: Any = import_module("pypdfium2.raw")
-    opened = page.get_textpage()  # lives as long as this name
-    text = opened.raw
-    count = min(raw.FPDFText_CountChars(text), _CHARACTERS)
-    if not count:
-        return (_recognised(page, wanted, width), False) if ocr.is_loaded() else ((), True)
-    letters, places = _letters([chr(raw.FPDFText_GetUnicode(text, place)) for place in range(count)])
-    start, end = found_in(letters, plain(wanted.words), plain(wanted.before)[-_CONTEXT:])
-    corners = tuple(ctypes.c_double() for _ in range(4))
-    merged: list[Box] = []
-    for place in dict.fromkeys(places[start:end]):
-        if not raw.FPDFText_GetCharBox(text, place, *corners):
-            continue
-        left, right, bottom, top = (corner.value for corner in corners)
-        first, second = (_pixel(raw, page, width, height, x, y) for x, y in ((left, top), (right, bottom)))
-        x, y = min(first[0], second[0]), min(first[1], second[1])
-        _add(merged, (x, y, max(abs(first[0] - second[0]), 1), max(abs(first[1] - second[1]), 1)))
-    return tuple(merged[:_BOXES]), False
-
-
-def _recognised(page: pypdfium2.PdfPage, wanted: Drawing, width: int) -> tuple[Box, ...]:
-    """The places of words on a page that is a picture."""
+    """The places of the words, of its text or as they are recognised, and whether it has none that could be looked at."""
     from wellread.reading.pdf import rendered
 
-    pixels = rendered(page)
-    scale = width / pixels.shape[1]
-    found = [word for line in ocr.lines(pixels) for word in line.words]
-    letters, places = _letters([word.text for word in found])
+    raw: Any = import_module("pypdfium2.raw")
+    text: Any = page.get_textpage()
+    count = min(text.count_chars(), _CHARACTERS)
+    if not count and not ocr.is_loaded():
+        return (), True
+    pixels = None if count else rendered(page)
+    scale = 1.0 if pixels is None else width / pixels.shape[1]
+    words = [] if pixels is None else [word for line in ocr.lines(pixels) for word in line.words]
+    letters, places = _letters([word.text for word in words] or [chr(raw.FPDFText_GetUnicode(text, n)) for n in range(count)])
     start, end = found_in(letters, plain(wanted.words), plain(wanted.before)[-_CONTEXT:])
     merged: list[Box] = []
     for place in dict.fromkeys(places[start:end]):
-        one = found[place]
-        size = (one.left, one.top, one.right - one.left, one.bottom - one.top)
-        x, y, wide, high = (round(value * scale) for value in size)
-        _add(merged, (x, y, max(wide, 1), max(high, 1)))
-    return tuple(merged[:_BOXES])
+        if words:
+            word = words[place]
+            _add(merged, *(round(scale * edge) for edge in (word.left, word.top, word.right, word.bottom)))
+        else:
+            left, bottom, right, top = text.get_charbox(place)
+            _add(merged, *_pixel(raw, page, width, height, left, top), *_pixel(raw, page, width, height, right, bottom))
+    return tuple(merged[:_BOXES]), False
 
 
 def _pixel(raw: Any, page: pypdfium2.PdfPage, width: int, height: int, x: float, y: float) -> tuple[int, int]:
     """A point of the page on its picture; PDFium knows how the page is turned and cut."""
     across, down = ctypes.c_int(), ctypes.c_int()
-    raw.FPDF_PageToDevice(page.raw, 0, 0, width, height, 0, x, y, across, down)
+    raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, across, down)
     return across.value, down.value
 
 
-def _add(merged: list[Box], box: Box) -> None:
-    """A letter joins the one before it where they stand on one line."""
-    x, y, width, height = box
+def _add(merged: list[Box], left: int, top: int, right: int, bottom: int) -> None:
+    """A letter, by two of its corners, joins the one before it where they stand on one line."""
+    x, y, width, height = min(left, right), min(top, bottom), max(abs(right - left), 1), max(abs(bottom - top), 1)
     if merged:
         left, top, wide, high = merged[-1]
         tall = max(high, height)
@@ -157,7 +135,7 @@ def _add(merged: list[Box], box: Box) -> None:
             above = min(top, y)
             merged[-1] = (left, above, max(left + wide, x + width) - left, max(top + high, y + height) - above)
             return
-    merged.append(box)
+    merged.append((x, y, width, height))
 
 
 def plain(text: str) -> str:
