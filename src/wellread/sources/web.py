@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -13,13 +13,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from wellread.errors import SourceBusy, SourceError, UsageError, optional
+from wellread.errors import UsageError, optional
 from wellread.net.address import Address
 from wellread.net.payload import Payload, told
 from wellread.net.service import Refused
-from wellread.parameters import Seconds, fill, param
+from wellread.parameters import Seconds, param
 from wellread.protocols import Parts, Source
-from wellread.sources.hits import cleaned, hit
+from wellread.sources.hits import hit
 from wellread.sources.service import Fields, Key, Rate, Service, ServiceOptions, VendorOptions, between
 from wellread.types import Hit, Query, Spec
 
@@ -316,49 +316,44 @@ _MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class DuckDuckGoOptions:
+class DuckDuckGoOptions(ServiceOptions):
     region: str = param("wt-wt", "where results come from: us-en, de-de, …; wt-wt is nowhere")
     safe_search: Literal["on", "moderate", "off"] = param("moderate", "filter for adult content")
     time_range: Literal["d", "w", "m", "y"] | None = param(None, "only pages of the last day, week, month, year")
     engines: str = param("duckduckgo", "whom ddgs asks, with commas: duckduckgo,mojeek; auto: some of all that it knows")
-    timeout: Seconds = param(15.0, "seconds for one request")
 
 
-class DuckDuckGo(Source):
+class DuckDuckGo(Service[DuckDuckGoOptions]):
     """The web without a key, by DuckDuckGo."""
 
-    Params = DuckDuckGoOptions
-    public = True
     hint = "A general web search engine. Key words as in any search box; quotes for exact phrases, site:example.org, -word."
+    results = ()
+    fields = Fields(url="href", snippet="body")
 
     def __init__(self, spec: Spec, kit: Parts) -> None:
-        if spec.argument:
-            raise UsageError("duckduckgo takes no argument; write duckduckgo?region=de-de")
-        self.name = spec.name
-        self._options = fill(DuckDuckGoOptions, spec.options, "source duckduckgo")
+        super().__init__(spec, kit)
         with optional("duckduckgo", "web"):
             self._ddgs: Any = import_module("ddgs")
             self._problems: Any = import_module("ddgs.exceptions")  # which the package does not bring along by itself
 
-    async def search(self, query: Query) -> Sequence[Hit]:
-        if not query.text.strip() or query.limit < 1:
-            return []
-        rows = [Payload(row) for row in await asyncio.to_thread(self._asked, query.text, min(query.limit, _MOST))]
-        hits = (hit(title=row.text("title"), url=row.text("href"), snippet=row.text("body")) for row in rows)
-        return (await cleaned(hits, self.name))[: query.limit]
+    def place(self, spec: Spec) -> Address:
+        return Address("", "", {})  # the package knows
+
+    async def page(self, query: Query, number: int) -> Payload:
+        return Payload(await asyncio.to_thread(self._asked, query.text, min(query.limit, _MOST)))
 
     def _asked(self, text: str, limit: int) -> list[dict[str, Any]]:
-        o, problems = self._options, self._problems
+        o, problems = self.options, self._problems
         try:
             return self._ddgs.DDGS(timeout=o.timeout).text(
                 text, region=o.region, safesearch=o.safe_search, timelimit=o.time_range, max_results=limit, backend=o.engines
             )
         except problems.RatelimitException as problem:
-            raise SourceBusy(self.name, told(str(problem), ())) from None
+            raise self.http.busy(str(problem)) from None
         except problems.DDGSException as problem:
             if "no results" in str(problem).lower():
                 return []
-            raise SourceError(self.name, told(str(problem), ())) from None
+            raise self.http.error(str(problem)) from None
 
 
 SERVICES = {"tavily": Tavily, "brave": Brave, "exa": Exa, "kagi": Kagi, "serper": Serper, "google": Google}
