@@ -18,8 +18,7 @@ from wellread.net.payload import Payload
 from wellread.net.service import Http, Refused
 from wellread.parameters import param
 from wellread.protocols import Parts
-from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.hits import cleaned, hit, plain
+from wellread.sources.hits import cleaned, fused, hit, plain
 from wellread.sources.service import RecordOptions, Service, keywords
 from wellread.types import Hit, Query, Spec
 
@@ -64,7 +63,7 @@ class Datasette(Service[Options]):
                 return rows[: query.limit]
         return []
 
-    async def _rows(self, words: str, limit: int) -> list[Hit]:
+    async def _rows(self, words: str, limit: int) -> Sequence[Hit]:
         if self.options.sql:
             rows = await self.http.get(f"{self.base}.json", _sql(self.options.sql, words, limit))
             return await self._hits(rows, None, "")
@@ -72,10 +71,7 @@ class Datasette(Service[Options]):
             self._found = await discover(self.http, self.base)
         root, tables = self._found
         lists = await asyncio.gather(*(self._table(root, table, words, limit) for table in tables))
-        if len(lists) == 1:
-            return lists[0]
-        by_id = {found.id: found for hits in lists for found in hits}
-        return [by_id[id] for id, _ in reciprocal_ranks([[found.id for found in hits] for hits in lists])]
+        return lists[0] if len(lists) == 1 else fused(lists, limit)
 
     async def _table(self, root: str, table: Table, words: str, limit: int) -> list[Hit]:
         index, name = _quoted(table.index), _quoted(table.name)

@@ -68,7 +68,8 @@ class Elasticsearch(Service[Options]):
 
     def _words(self, query: Query) -> object:
         if self._template is not None:
-            return _filled(self._template, query.text)
+            # within a text of the user's query, which the words cannot leave: they are written as a part of one
+            return json.loads(self._template.replace(_PLACEHOLDER, json.dumps(query.text)[1:-1]))
         asked = {"multi_match": {"query": query.text, "fields": list(self.options.fields), "lenient": True}}
         return {"bool": {"must": [asked], "filter": self._dates(query)}}
 
@@ -105,21 +106,10 @@ class Elasticsearch(Service[Options]):
         )
 
 
-def _load(path: str) -> object:
+def _load(path: str) -> str:
     try:
         loaded = cast("object", json.loads(at_home(path).read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError) as problem:
         raise UsageError(f"source elasticsearch: query: {path} is not a JSON file with a query: {problem}") from None
     whole = Payload(loaded).at("query").value
-    return loaded if whole is None else whole
-
-
-def _filled(template: object, words: str) -> object:
-    """The user's query with the words in it; they stay one JSON string, so nothing can be smuggled in."""
-    if isinstance(template, str):
-        return template.replace(_PLACEHOLDER, words)
-    if isinstance(template, list):
-        return [_filled(item, words) for item in cast("list[object]", template)]
-    if isinstance(template, dict):
-        return {name: _filled(value, words) for name, value in cast("dict[str, object]", template).items()}
-    return template
+    return json.dumps(loaded if whole is None else whole)
