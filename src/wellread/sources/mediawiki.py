@@ -14,15 +14,15 @@ from functools import partial
 from typing import Literal
 
 from wellread.errors import SourceError, UsageError
+from wellread.index.lexical import Words
 from wellread.net.address import Address
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners, retry_after
 from wellread.parameters import CountOrZero, param
 from wellread.protocols import Parts
 from wellread.sources.hits import cleaned, hit, lines, plain, without_headings, without_wikitext
-from wellread.sources.memory import tokens
 from wellread.sources.service import Service, ServiceOptions, keywords
-from wellread.types import Hit, Query, Spec
+from wellread.types import Hit, Passage, Query, Spec
 
 _FRESH = 600  # seconds that an answer may be kept; the API allows no keeping unless it is asked for
 _COMMON: Mapping[str, str | int] = {
@@ -296,28 +296,21 @@ async def _search(ask: Ask, text: str, limit: int, what: str = "text") -> list[W
 async def _plain_search(ask: Ask, text: str, limit: int) -> list[WikiPage]:
     """Titles and texts are searched apart, and come in no order: more are fetched and put in one."""
     titles, texts = await asyncio.gather(_search(ask, text, MOST, "title"), _search(ask, text, MOST))
-    found = {page.id: page for page in [*titles, *texts]}  # texts last: their snippets say more
-    words = set(tokens(text))
-    return sorted(found.values(), key=lambda page: -_fit(page, words))[:limit]
+    return (await _ranked([*titles, *texts], text))[:limit]
 
 
 async def _any_of(ask: Ask, words: Sequence[str], limit: int) -> list[WikiPage]:
-    """Pages by the words they are found with; a word that finds few pages says more than one that finds many."""
+    """Pages that any of the words finds."""
     lists = await asyncio.gather(*(_plain_search(ask, word, MOST) for word in words))
-    points: dict[str, float] = {}
-    pages: dict[str, WikiPage] = {}
-    for word, found in zip(words, lists, strict=True):
-        for page in found:
-            points[page.id] = points.get(page.id, 0.0) + 1 / len(found) + 0.1 * _fit(page, set(tokens(word)))
-            pages.setdefault(page.id, page)
-    return sorted(pages.values(), key=lambda page: -points[page.id])[:limit]
+    return (await _ranked([page for found in lists for page in found], " ".join(words)))[:limit]
 
 
-def _fit(page: WikiPage, words: set[str]) -> float:
-    """How many of the words a page shows, and how much of its title they are."""
-    title = tokens(page.title[:_LONGEST_SNIPPET])
-    in_title = len(words & set(title))
-    return 2 * in_title + len(words & set(tokens(page.snippet))) + in_title / (len(title) or 1)
+async def _ranked(pages: Sequence[WikiPage], text: str) -> list[WikiPage]:
+    """By the words that their titles and snippets show (BM25); what shows none comes last."""
+    found = list({page.id: page for page in pages}.values())  # the last of each: snippets of texts say more
+    shown = [Passage(page.id, page.snippet, page.title[:_LONGEST_SNIPPET]) for page in found]
+    best = await asyncio.to_thread(lambda: Words.of(shown).search(text, len(found))) if found else []
+    return [found[place] for place in dict.fromkeys([*(row for row, _ in best), *range(len(found))])]
 
 
 def page_of(item: Payload) -> WikiPage:
