@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
 from typing import cast
 
@@ -36,28 +36,14 @@ _BY = re.compile(r"^\s*(?:written\s+)?by:?\s+", re.IGNORECASE)
 _MAX_HEADINGS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a page is about itself; None where it does not say."""
-
-    title: str
-    published: str | None
-    author: str | None
-    language: str | None
-    body: tuple[str, ...]  # the article, where structured data carries it: text or markup, piece by piece
-
-
-def describe(tree: Tree, url: str) -> About:
-    """Read titles, dates and names from meta tags, structured data, and the page itself."""
+def describe(tree: Tree, url: str) -> tuple[Page, tuple[str, ...]]:
+    """What a page says of itself in meta tags, structured data and its text; and the article, where structured data carries it:
+    text or markup, piece by piece."""
     items = [item for text in tree.facts.json_ld for item in _items(text)]
     articles = [item for item in items if "headline" in item or "articleBody" in item or "datePublished" in item]
-    return About(
-        title=_title(tree, articles),
-        published=_published(tree.facts, articles, url),
-        author=_author(tree, articles),
-        language=_language(tree.facts),
-        body=_body(items, articles),
-    )
+    published, author = _published(tree.facts, articles, url), _author(tree, articles)
+    page = Page(url, _title(tree, articles), (), published=published, author=author, language=_language(tree.facts))
+    return page, _body(items, articles)
 
 
 def _body(items: Iterable[Mapping[str, object]], articles: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
@@ -192,29 +178,20 @@ def extract(html: str, url: str = "") -> Page:
     """Main text and facts about the page. `passages` is empty where nothing can be read."""
     local = url.startswith("file:")
     tree = parse(html)
-    found, about = _read(tree, url, local)
-    if about.body:
-        found = _of_body(about.body, found)
+    page, body = _read(tree, url, local)
+    found = _of_body(body, page.blocks) if body else page.blocks
     # a page of a manual that is nothing but navigation is none the less read well
     if _words(found) < _SCANT and len(html) > _LARGE and not (tree.runs and is_manual(tree, local=local)):
-        generous, _ = _read(parse(html, generous=True), url, local)
+        generous = _read(parse(html, generous=True), url, local)[0].blocks
         found = generous if _words(generous) > _MORE * _words(found) else found
-    return Page(
-        url=url,
-        title=about.title,
-        passages=passages(found),
-        published=about.published,
-        author=about.author,
-        language=about.language,
-        blocks=found,
-    )
+    return replace(page, passages=passages(found), blocks=found)
 
 
-def _read(tree: Tree, url: str, local: bool) -> tuple[tuple[Block, ...], About]:
+def _read(tree: Tree, url: str, local: bool) -> tuple[Page, tuple[str, ...]]:
     manual = is_manual(tree, local=local)
     runs = manual_runs(tree) if manual else main_blocks(tree)
-    about = describe(tree, url)
-    return blocks(_without_title(runs, about.title), is_grid if manual else is_data), about
+    page, body = describe(tree, url)
+    return replace(page, blocks=blocks(_without_title(runs, page.title), is_grid if manual else is_data)), body
 
 
 def _without_title(runs: list[Run], title: str) -> list[Run]:
