@@ -18,10 +18,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from wellread.errors import ReadError
-from wellread.reading.documents import Document
 from wellread.reading.workers import shared
 from wellread.text.split import Splitting, passages
-from wellread.types import Passage
+from wellread.types import Document, Passage
 
 SMALLEST, LARGEST = 60_000, 12_000_000  # bytes of a file
 LOOKED_AT = frozenset({"policy.pdf.gz", "tugboat-babelbib.pdf"})  # beside the first half

@@ -191,6 +191,17 @@ _OF_PASSAGES = tuple(one.name for one in fields(Passage))
 
 
 @dataclass(frozen=True, slots=True)
+class Document(Encodable):
+    """The bytes of a page or file, and what is said about them; `url` is where it was in the end."""
+
+    body: bytes
+    url: str
+    content_type: str = ""
+    charset: str | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Page(Encodable):
     """A page or file after reading: main text in order, boilerplate gone. `passages` is its text piece by piece."""
 

@@ -20,9 +20,8 @@ from wellread.models.scripted import ScriptedModel
 from wellread.parts import Parts
 from wellread.protocols import Source
 from wellread.reading.allowance import WEB_PAGE
-from wellread.reading.documents import Document
 from wellread.reading.workers import Workers
-from wellread.types import Completion, Hit, Hits, Page, Prompt, Query
+from wellread.types import Completion, Document, Hit, Hits, Page, Prompt, Query
 
 STRATEGIES = ("iterative", "fanout", "react", "corrective", "digest", "quote", "research")
 NASTY = [

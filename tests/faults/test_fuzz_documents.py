@@ -17,8 +17,8 @@ from tests.reading import test_documents, test_formats, test_markups, test_mdoc,
 from wellread.errors import ReadError
 from wellread.reading import kinds, registry
 from wellread.reading.allowance import Allowance
-from wellread.reading.documents import Document
 from wellread.reading.workers import shared
+from wellread.types import Document
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover, pytest.mark.timeout(TIMEOUT)]
 SAMPLES: dict[str, list[str | bytes]] = {

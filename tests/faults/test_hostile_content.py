@@ -31,7 +31,6 @@ from wellread.models.scripted import ScriptedModel
 from wellread.parts import Parts
 from wellread.present.markdown import markdown
 from wellread.reading.allowance import WEB_PAGE
-from wellread.reading.documents import Document
 from wellread.reading.workers import shared
 from wellread.server import openai_format
 from wellread.server.history import Record
@@ -41,7 +40,7 @@ from wellread.settings import Settings
 from wellread.sources.multi_hop import Several
 from wellread.trace.timeline import page as trace_page
 from wellread.trace.timeline import timeline
-from wellread.types import Hit, Page, Prompt, Query
+from wellread.types import Document, Hit, Page, Prompt, Query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 STEP = 1 if os.environ.get("WELLREAD_HOSTILE_ALL") else 2

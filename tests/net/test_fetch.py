@@ -200,18 +200,19 @@ async def test_few_at_once_at_a_stranger_many_at_home(site: Site) -> None:
 
 
 async def test_turns_at_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    from wellread.net.fetch import Fetched, Fetcher
+    from wellread.net.fetch import Fetcher
     from wellread.net.guard import Guard
+    from wellread.types import Document
 
     running = most = 0
 
-    async def follow(self: Fetcher, target: object, asked: str) -> Fetched:
+    async def follow(self: Fetcher, target: object, asked: str) -> Document:
         nonlocal running, most
         running += 1
         most = max(most, running)
         await asyncio.sleep(0.01)
         running -= 1
-        return Fetched(asked, b"", "", None)
+        return Document(b"", asked)
 
     monkeypatch.setattr(Fetcher, "_follow", follow)
     fetcher = Fetcher(Guard(), per_host=3, concurrency=20)

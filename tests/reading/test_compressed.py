@@ -16,8 +16,9 @@ import pytest
 from wellread.errors import ReadError, TooCostly
 from wellread.reading import kinds
 from wellread.reading.allowance import Allowance
-from wellread.reading.documents import Document, read_bytes
+from wellread.reading.documents import read_bytes
 from wellread.reading.workers import Workers
+from wellread.types import Document
 
 MAN = b".TH LAMP 8\n.SH NAME\nlamp \\- lights the tower\n"
 HTML = b"<html><title>Lamps</title><body><h1>Oil</h1><p>Fill it.</p></body></html>"

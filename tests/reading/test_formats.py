@@ -14,9 +14,10 @@ from tests.reading.test_pdf import pdf, prose
 from wellread.errors import ReadError
 from wellread.reading import allowance, tables
 from wellread.reading.allowance import Allowance
-from wellread.reading.documents import Document, read_bytes
+from wellread.reading.documents import read_bytes
 from wellread.reading.workers import Workers
 from wellread.text.split import Splitting, pieces
+from wellread.types import Document
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 

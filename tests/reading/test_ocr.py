@@ -19,10 +19,9 @@ from wellread.reading.allowance import OWN_FILE, WEB_PAGE
 from wellread.reading.ocr import Word
 from wellread.reading.pdf import read_pdf
 from wellread.reading.pdfpicture import Drawing, draw
-from wellread.reading.registry import Document
 from wellread.text.places import name, place
 from wellread.text.split import Splitting, passages
-from wellread.types import Hit
+from wellread.types import Document, Hit
 
 Image = pytest.importorskip("PIL.Image")
 SAID = ("The harbour of Vell", "was opened in 1911 by Ada Brandt.")

@@ -10,9 +10,9 @@ from tests.reading.test_pdf import PROSE, pdf, prose
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import Allowance
-from wellread.reading.documents import Document
 from wellread.reading.pdfpicture import Drawing, draw, found_in, plain
 from wellread.reading.workers import Workers
+from wellread.types import Document
 
 TWICE = pdf([(50, 780, 10, "F", "The oil burns."), (50, 700, 10, "F", "Below it the oil burns.")])
 

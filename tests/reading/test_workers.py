@@ -22,8 +22,9 @@ from wellread.core import codec
 from wellread.errors import ReadError, TooCostly
 from wellread.reading import child, kinds, registry, worker, workers
 from wellread.reading.allowance import OWN_FILE, Allowance
-from wellread.reading.documents import Document, opened, read_bytes
+from wellread.reading.documents import opened, read_bytes
 from wellread.reading.workers import Workers
+from wellread.types import Document
 
 pytestmark = pytest.mark.slow
 

@@ -31,9 +31,9 @@ from wellread.index.manifest import Manifest, checksum
 from wellread.index.progress import Progress, silent
 from wellread.net.address import is_of_own_network
 from wellread.reading import workers
-from wellread.reading.documents import MAX_FILE, Document, opened
+from wellread.reading.documents import MAX_FILE, opened
 from wellread.text.split import Splitting
-from wellread.types import Original, OriginalState, Passage
+from wellread.types import Document, Original, OriginalState, Passage
 
 RECORD = "reading"  # under which a manifest remembers what was read, and how
 

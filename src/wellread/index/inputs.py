@@ -24,11 +24,10 @@ from wellread.core.unicode_safety import encodable
 from wellread.errors import IndexFault, ReadError, UsageError, optional
 from wellread.protocols import PageReader
 from wellread.reading import decoder, workers
-from wellread.reading.documents import Document
 from wellread.reading.kinds import is_decoration
 from wellread.text.split import Splitting, part_id, split
 from wellread.text.split import passages as of_page
-from wellread.types import Page, Passage
+from wellread.types import Document, Page, Passage
 
 _SKIPPED_FOLDERS = (".git", "node_modules", "__pycache__")
 _LIST = ".urls"

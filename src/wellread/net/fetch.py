@@ -21,6 +21,7 @@ from wellread.errors import Blocked, ReadError
 from wellread.net import robots, transport
 from wellread.net.address import user_agent
 from wellread.net.guard import Guard, port_of
+from wellread.types import Document
 
 _MB = 1024 * 1024
 _TEXTUAL = ("text/", "application/xhtml", "application/xml", "application/json")
@@ -42,16 +43,6 @@ class PageLimits:
     redirects: int = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """A body and what its server says about it; `url` is where it was in the end."""
-
-    url: str
-    body: bytes
-    content_type: str
-    charset: str | None
-
-
 @dataclass(eq=False)
 class Fetcher:
     """Fetches pages; one for a run, closed at its end."""
@@ -70,7 +61,7 @@ class Fetcher:
         self._asking: dict[str, asyncio.Lock] = {}
         self._client: httpx2.AsyncClient | None = None
 
-    async def fetch(self, url: str) -> Fetched:
+    async def fetch(self, url: str) -> Document:
         """The page behind an address, redirects followed; raises `ReadError`."""
         target = self.guard.check(url)
         async with self._turn(target):
@@ -101,7 +92,7 @@ class Fetcher:
         async with host, self._slots:
             yield
 
-    async def _follow(self, target: httpx2.URL, asked: str) -> Fetched:
+    async def _follow(self, target: httpx2.URL, asked: str) -> Document:
         for _ in range(self.limits.redirects + 1):
             target = self.guard.check(str(target))
             await self._ask_robots(target, asked)
@@ -136,7 +127,7 @@ class Fetcher:
         client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))  # nobody follows us from page to page
         return client
 
-    async def _body(self, response: httpx2.Response, url: str, asked: str) -> Fetched:
+    async def _body(self, response: httpx2.Response, url: str, asked: str) -> Document:
         if response.status_code >= 400 or response.status_code == 204:
             raise ReadError(asked, f"the server answers {response.status_code} {response.reason_phrase}".rstrip())
         content_type = response.headers.get("content-type", "")
@@ -147,7 +138,7 @@ class Fetcher:
         body = await transport.body_of(response, limit)
         if len(body) > limit:
             raise ReadError(asked, f"larger than {limit / _MB:g} MB")
-        return Fetched(url, body, content_type, transport.charset_of(response.headers))
+        return Document(body, url, content_type, transport.charset_of(response.headers))
 
     async def _ask_robots(self, url: httpx2.URL, asked: str) -> None:
         if self.ignore_robots:

@@ -11,9 +11,9 @@ from wellread.errors import ReadError
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
 from wellread.reading.charset import plain_markup
 from wellread.reading.kinds import is_binary, kind_of, packed_kind, reason, unpacked
-from wellread.reading.registry import Document, readers
+from wellread.reading.registry import readers
 from wellread.text.blocks import passages
-from wellread.types import Page
+from wellread.types import Document, Page
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 MAX_FILE = 200 * 1024 * 1024

@@ -5,7 +5,6 @@ from __future__ import annotations
 from wellread.net.fetch import Fetcher
 from wellread.reading import workers
 from wellread.reading.allowance import WEB_PAGE
-from wellread.reading.documents import Document
 from wellread.types import Page
 
 
@@ -19,8 +18,7 @@ class WebReader:
         """The main text of a page; raises `ReadError`, or `Blocked` for what must not be read."""
         reading = workers.shared()
         reading.warm()  # while the page is on its way
-        found = await self._fetcher.fetch(url.strip())
-        return await reading.aread(Document(found.body, found.url, found.content_type, found.charset), WEB_PAGE)
+        return await reading.aread(await self._fetcher.fetch(url.strip()), WEB_PAGE)
 
     async def aclose(self) -> None:
         await self._fetcher.aclose()

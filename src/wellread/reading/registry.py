@@ -18,24 +18,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from wellread.core.unicode_safety import Encodable
 from wellread.reading.allowance import Allowance
 from wellread.reading.charset import decode
 from wellread.reading.unmarked import cleaned
-from wellread.types import Page
+from wellread.types import Document, Page
 
 _MARKUP = 80_000_000  # bytes of markup beyond which nothing is parsed
-
-
-@dataclass(frozen=True, slots=True)
-class Document(Encodable):
-    """Bytes, and what is said about them."""
-
-    body: bytes
-    url: str
-    content_type: str = ""
-    charset: str | None = None
-    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,9 @@ from wellread.reading.allowance import Allowance
 from wellread.reading.documents import read_bytes
 from wellread.reading.kinds import unpacked
 from wellread.reading.pdfpicture import Drawing, Picture, draw
-from wellread.reading.registry import Document, readers
+from wellread.reading.registry import readers
 from wellread.text.blocks import passages
-from wellread.types import Page
+from wellread.types import Document, Page
 
 IDLE = 60.0  # seconds without work, then it ends
 _COPIES = 4  # of the document that a parser may make, beside its allowance

@@ -25,9 +25,8 @@ from wellread.errors import ReadError, TooCostly
 from wellread.reading import ocr, worker
 from wellread.reading.allowance import BLOCK_BYTES, MAX_BLOCKS, OWN_FILE, PICTURE, RECOGNITION, Allowance
 from wellread.reading.child import BrokenFrame, Child, pack, size_of
-from wellread.reading.documents import Document
 from wellread.reading.pdfpicture import Drawing, Picture
-from wellread.types import Page
+from wellread.types import Document, Page
 
 K = TypeVar("K")
 _FRESH = worker.IDLE / 2  # a child that waited longer may be about to end
