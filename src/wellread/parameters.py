@@ -82,9 +82,9 @@ class Parameter:
     range: Range | None = None
 
 
-def param(default: Any, help: str) -> Any:
-    """A dataclass field with a default and its line of help."""
-    return field(default=default, metadata={"help": help})
+def param(default: Any, help: str, *, sent: str = "") -> Any:
+    """A dataclass field with a default and its line of help; `sent`: what the service that it is told calls it."""
+    return field(default=default, metadata={"help": help, "sent": sent})
 
 
 def describe(cls: type[DataclassInstance]) -> list[Parameter]:

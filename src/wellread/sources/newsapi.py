@@ -25,15 +25,15 @@ _LANGUAGES = frozenset(["ar", "de", "en", "es", "fr", "he", "it", "nl", "no", "p
 @dataclass(frozen=True, slots=True)
 class Options(VendorOptions):
     base: str = param("https://newsapi.org", "address of the service")
-    since: str | None = param(None, "oldest article, an ISO date; also written from=")
-    until: str | None = param(None, "newest article, an ISO date; also written to=")
+    since: str | None = param(None, "oldest article, an ISO date; also written from=", sent="from")
+    until: str | None = param(None, "newest article, an ISO date; also written to=", sent="to")
     language: str | None = param(None, "two letters: en, de, fr, …")
-    sort_by: Literal["relevancy", "popularity", "publishedAt"] = param("relevancy", "order of the articles")
-    page_size: Annotated[int, Range(1, 100)] = param(50, "articles in one request, at most 100")
+    sort_by: Literal["relevancy", "popularity", "publishedAt"] = param("relevancy", "order of the articles", sent="sortBy")
+    page_size: Annotated[int, Range(1, 100)] = param(50, "articles in one request, at most 100", sent="pageSize")
     max_pages: Count = param(2, "requests for one search at most")
-    domains: str | None = param(None, "only these sites, with commas")
-    exclude_domains: str | None = param(None, "never these sites")
-    search_in: str | None = param(None, "title, description, content; any of them with commas")
+    domains: str | None = param(None, "only these sites, with commas", sent="domains")
+    exclude_domains: str | None = param(None, "never these sites", sent="excludeDomains")
+    search_in: str | None = param(None, "title, description, content; any of them with commas", sent="searchIn")
 
     def __post_init__(self) -> None:
         for name in ("since", "until"):
@@ -56,18 +56,12 @@ class NewsApi(Service[Options]):
         self.most_pages = self.options.max_pages
 
     def asks(self, query: Query, number: int) -> dict[str, object]:
-        o = self.options
         return {
             "q": query.text[:_LONGEST_QUERY],
-            "pageSize": o.page_size,
             "page": number + 1,
-            "sortBy": o.sort_by,
-            "from": query.since or o.since,
-            "to": query.until or o.until,
-            "language": o.language or (query.language if query.language in _LANGUAGES else None),
-            "domains": o.domains,
-            "excludeDomains": o.exclude_domains,
-            "searchIn": o.search_in,
+            "from": query.since,
+            "to": query.until,
+            "language": self.options.language or (query.language if query.language in _LANGUAGES else None),
         }
 
     def goes_on(self, answer: Payload, number: int, found: int) -> bool:

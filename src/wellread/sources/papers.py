@@ -310,7 +310,7 @@ _SCHOLAR_KINDS = {"JournalArticle": "article-journal", "Conference": "paper-conf
 class SemanticScholarOptions(PaperOptions):
     rate: Rate = param(1.0, "requests a second at most; without a key all its users share a few")
     base: str = param("https://api.semanticscholar.org", "address of the service")
-    fields_of_study: str | None = param(None, "only of these disciplines, with commas: Medicine,Physics")
+    fields_of_study: str | None = param(None, "only of these disciplines, with commas: Medicine,Physics", sent="fieldsOfStudy")
 
 
 class SemanticScholar(Papers[SemanticScholarOptions]):
@@ -327,7 +327,6 @@ class SemanticScholar(Papers[SemanticScholarOptions]):
             "offset": number * self.page_size,
             "fields": _SCHOLAR_FIELDS,
             "publicationDateOrYear": between(query, "{}:{}"),
-            "fieldsOfStudy": self.options.fields_of_study,
         }
 
     def hit(self, item: Payload) -> Hit | None:

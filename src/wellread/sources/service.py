@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args
 
@@ -165,13 +165,15 @@ class Service(Source, Generic[Options]):
 
     async def page(self, query: Query, number: int) -> Payload:
         """An answer of the service; `number` counts from 0."""
-        asked = {name: value for name, value in self.asks(query, number).items() if value not in (None, [])}
+        told = {f.metadata.get("sent"): getattr(self.options, f.name) for f in fields(self.options)}
+        asked = told | {name: value for name, value in self.asks(query, number).items() if value is not None}
+        asked = {name: value for name, value in asked.items() if name and value not in (None, ())}
         if self.form == "json":
             return await self.post(self.path, asked)
         return await self.get(self.path, asked, xml=self.form == "xml")
 
     def asks(self, query: Query, number: int) -> Mapping[str, Any]:
-        """What it is asked for that; what is None or an empty list stays out."""
+        """What it is asked for that, beside the options that say as what they are sent, and before them; None stays out."""
         raise NotImplementedError
 
     def hit(self, item: Payload) -> Hit | None:

@@ -27,7 +27,7 @@ _EXPLAINED = {
 class Options(VendorOptions):
     base: str = param("https://slack.com", "address of the service")
     channel: str | None = param(None, "only messages in this channel")
-    sort: Literal["score", "timestamp"] = param("score", "best or newest first")
+    sort: Literal["score", "timestamp"] = param("score", "best or newest first", sent="sort")
 
 
 class Slack(Service[Options]):
@@ -48,7 +48,6 @@ class Slack(Service[Options]):
         return {
             "query": self._narrowed(query),
             "count": min(query.limit, self.page_size),
-            "sort": self.options.sort,
             "sort_dir": "desc",
         }
 

@@ -24,20 +24,23 @@ from wellread.sources.service import Fields, Key, Rate, Service, ServiceOptions,
 from wellread.types import Hit, Query, Spec
 
 _LONGEST_QUERY = 400
+Period = Literal["day", "week", "month", "year"]
 
 
 @dataclass(frozen=True, slots=True)
 class TavilyOptions(VendorOptions):
     timeout: Seconds = param(20.0, "seconds for one request")
     base: str = param("https://api.tavily.com", "address of the service")
-    depth: Literal["basic", "advanced"] = param("basic", "advanced looks for the best passages and costs double")
-    topic: Literal["general", "news", "finance"] = param("general", "kind of pages")
-    time_range: Literal["day", "week", "month", "year"] | None = param(None, "only pages of the last day, week, …")
-    since: str | None = param(None, "oldest page, an ISO date")
-    until: str | None = param(None, "newest page, an ISO date")
-    domains: tuple[str, ...] = param((), "only these sites")
-    exclude_domains: tuple[str, ...] = param((), "never these sites")
-    country: str | None = param(None, "prefer pages from there: germany, japan, …")
+    depth: Literal["basic", "advanced"] = param(
+        "basic", "advanced looks for the best passages and costs double", sent="search_depth"
+    )
+    topic: Literal["general", "news", "finance"] = param("general", "kind of pages", sent="topic")
+    time_range: Period | None = param(None, "only pages of the last day, week, …", sent="time_range")
+    since: str | None = param(None, "oldest page, an ISO date", sent="start_date")
+    until: str | None = param(None, "newest page, an ISO date", sent="end_date")
+    domains: tuple[str, ...] = param((), "only these sites", sent="include_domains")
+    exclude_domains: tuple[str, ...] = param((), "never these sites", sent="exclude_domains")
+    country: str | None = param(None, "prefer pages from there: germany, japan, …", sent="country")
     full_text: bool = param(False, "bring the whole text of each page along")
 
 
@@ -50,19 +53,12 @@ class Tavily(Service[TavilyOptions]):
     fields = Fields(snippet="content", published="published_date", text="raw_content", score="score")
 
     def asks(self, query: Query, number: int) -> dict[str, object]:
-        o = self.options
         return {
             "query": query.text[:_LONGEST_QUERY],
             "max_results": min(query.limit, self.page_size),
-            "search_depth": o.depth,
-            "topic": o.topic,
-            "time_range": o.time_range,
-            "start_date": query.since or o.since,
-            "end_date": query.until or o.until,
-            "include_domains": list(o.domains),
-            "exclude_domains": list(o.exclude_domains),
-            "country": o.country,
-            "include_raw_content": "text" if o.full_text else False,
+            "start_date": query.since,
+            "end_date": query.until,
+            "include_raw_content": "text" if self.options.full_text else False,
         }
 
 
@@ -73,10 +69,10 @@ _MOST_WORDS = 50
 class BraveOptions(VendorOptions):
     rate: Rate = param(1.0, "requests a second that the plan allows")
     base: str = param("https://api.search.brave.com", "address of the service")
-    country: str | None = param(None, "two letters: US, DE, …; where results come from")
+    country: str | None = param(None, "two letters: US, DE, …; where results come from", sent="country")
     language: str | None = param(None, "two letters: en, de, …; of the pages")
-    safe_search: Literal["off", "moderate", "strict"] = param("moderate", "filter for adult content")
-    freshness: str | None = param(None, "pd, pw, pm, py (past day … year) or 2023-06-01to2023-06-30")
+    safe_search: Literal["off", "moderate", "strict"] = param("moderate", "filter for adult content", sent="safesearch")
+    freshness: str | None = param(None, "pd, pw, pm, py (past day … year) or 2023-06-01to2023-06-30", sent="freshness")
     extra_snippets: bool = param(False, "up to five more excerpts per page, where the plan allows it")
 
 
@@ -96,10 +92,8 @@ class Brave(Service[BraveOptions]):
             "q": " ".join(query.text.split()[:_MOST_WORDS])[:_LONGEST_QUERY],
             "count": min(query.limit, self.page_size),
             "offset": number or None,
-            "country": o.country,
             "search_lang": o.language or query.language,
-            "safesearch": o.safe_search,
-            "freshness": between(query, "{}to{}", "1990-01-01", date.today().isoformat()) or o.freshness,
+            "freshness": between(query, "{}to{}", "1990-01-01", date.today().isoformat()),
             "text_decorations": "false",
             "result_filter": "web",
             "extra_snippets": "true" if o.extra_snippets else None,
@@ -113,10 +107,10 @@ class Brave(Service[BraveOptions]):
 class ExaOptions(VendorOptions):
     timeout: Seconds = param(20.0, "seconds for one request")
     base: str = param("https://api.exa.ai", "address of the service")
-    kind: Literal["auto", "fast", "deep", "keyword", "neural"] = param("auto", "how it searches")
-    category: str | None = param(None, "only pages of a kind: research paper, news, company, …")
-    domains: tuple[str, ...] = param((), "only these sites")
-    exclude_domains: tuple[str, ...] = param((), "never these sites")
+    kind: Literal["auto", "fast", "deep", "keyword", "neural"] = param("auto", "how it searches", sent="type")
+    category: str | None = param(None, "only pages of a kind: research paper, news, company, …", sent="category")
+    domains: tuple[str, ...] = param((), "only these sites", sent="includeDomains")
+    exclude_domains: tuple[str, ...] = param((), "never these sites", sent="excludeDomains")
     full_text: bool = param(False, "bring the whole text of each page along, at a price")
 
 
@@ -129,17 +123,12 @@ class Exa(Service[ExaOptions]):
     page_size = 100
 
     def asks(self, query: Query, number: int) -> dict[str, object]:
-        o = self.options
         return {
             "query": query.text,
             "numResults": min(query.limit, self.page_size),
-            "type": o.kind,
-            "category": o.category,
-            "includeDomains": list(o.domains),
-            "excludeDomains": list(o.exclude_domains),
             "startPublishedDate": query.since,
             "endPublishedDate": query.until,
-            "contents": {"text": True} if o.full_text else {"highlights": True},
+            "contents": {"text": True} if self.options.full_text else {"highlights": True},
         }
 
     def hit(self, item: Payload) -> Hit | None:
@@ -172,9 +161,9 @@ class Kagi(Service[KagiOptions]):
 @dataclass(frozen=True, slots=True)
 class SerperOptions(VendorOptions):
     base: str = param("https://google.serper.dev", "address of the service")
-    country: str | None = param(None, "two letters: us, de, …; where one searches from")
+    country: str | None = param(None, "two letters: us, de, …; where one searches from", sent="gl")
     language: str | None = param(None, "two letters: en, de, …")
-    time_range: str | None = param(None, "in Google's own words: qdr:w for the last week, qdr:y for the last year")
+    time_range: str | None = param(None, "in Google's own words: qdr:w for the last week, qdr:y for the last year", sent="tbs")
 
 
 class Serper(Service[SerperOptions]):
@@ -188,16 +177,14 @@ class Serper(Service[SerperOptions]):
     page_size, most_pages = 10, 10
 
     def asks(self, query: Query, number: int) -> dict[str, object]:
-        o = self.options
         ends = {"min": query.since, "max": query.until}
         between = [f"cd_{end}:{day[5:7]}/{day[8:10]}/{day[:4]}" for end, day in ends.items() if day]
         return {
             "q": query.text,
             "num": self.page_size,
             "page": number + 1,
-            "gl": o.country,
-            "hl": o.language or query.language,
-            "tbs": ",".join(["cdr:1", *between]) if between else o.time_range,
+            "hl": self.options.language or query.language,
+            "tbs": ",".join(["cdr:1", *between]) if between else None,
         }
 
 
@@ -247,11 +234,11 @@ _PORTS = (8080, 8888)
 @dataclass(frozen=True, slots=True)
 class SearXNGOptions(ServiceOptions):
     timeout: Seconds = param(20.0, "seconds for one request; engines are slow together")
-    engines: str | None = param(None, "only these engines, with commas: bing,wikipedia")
-    categories: str | None = param(None, "only these categories, with commas: general,science")
+    engines: str | None = param(None, "only these engines, with commas: bing,wikipedia", sent="engines")
+    categories: str | None = param(None, "only these categories, with commas: general,science", sent="categories")
     language: str | None = param(None, "language of the results: en, de-AT, all")
-    time_range: Literal["day", "week", "month", "year"] | None = param(None, "only pages of the last day, week, …")
-    safe_search: Literal["0", "1", "2"] | None = param(None, "0 off, 1 moderate, 2 strict")
+    time_range: Period | None = param(None, "only pages of the last day, week, …", sent="time_range")
+    safe_search: Literal["0", "1", "2"] | None = param(None, "0 off, 1 moderate, 2 strict", sent="safesearch")
 
 
 class SearXNG(Service[SearXNGOptions]):
@@ -274,17 +261,7 @@ class SearXNG(Service[SearXNGOptions]):
         return super().place(replace(spec, argument=found))
 
     def asks(self, query: Query, number: int) -> dict[str, object]:
-        o = self.options
-        return {
-            "q": query.text,
-            "format": "json",
-            "pageno": number + 1,
-            "engines": o.engines,
-            "categories": o.categories,
-            "language": o.language or query.language,
-            "time_range": o.time_range,
-            "safesearch": o.safe_search,
-        }
+        return {"q": query.text, "format": "json", "pageno": number + 1, "language": self.options.language or query.language}
 
     async def page(self, query: Query, number: int) -> Payload:
         try:
