@@ -155,14 +155,6 @@ def _card_of(heading: Node) -> Node:
     return card
 
 
-def _spare(tree: Tree) -> None:
-    """Take back what was dropped, but for what is mostly links, and comments."""
-    for node in tree.nodes:
-        accused = node.linked * 2 > node.words or node.tag == "footer" or not node.tokens.isdisjoint(COMMENTS)
-        if not accused:
-            node.dropped = ""
-
-
 _TEXTS = HEADINGS | {"p", "li", "td", "th", "dd", "dt", "pre", "blockquote"}
 _LINE_ENDS = frozenset('.!?"”»。！？…:：')
 _LABEL = 8  # words
@@ -172,14 +164,9 @@ _SENTENCE_ENDS = frozenset('.!?"”»。！？…')
 
 def _without_noise(runs: list[Run]) -> list[Run]:
     kept: list[Run] = []
-    pointing = False  # after "Related stories:", the list that follows is not text
     for run in runs:
-        frame = run.node.frame
-        if pointing and frame is not None and frame.linked * 4 > frame.words:
-            continue
-        pointing = points_away(run.text, run.words)
         is_title = run.node.tag == "h1" and not kept  # it stands elsewhere; a later h1 is a heading like others
-        if not pointing and not is_title and not _is_noise(run):
+        if not points_away(run.text, run.words) and not is_title and not _is_noise(run):
             kept.append(run)
     return _without_signature(_without_scraps(kept))
 
@@ -260,13 +247,11 @@ def _prose(runs: Sequence[Run]) -> float:
 
 def _second_opinion(tree: Tree, kept: list[Run]) -> list[Run]:
     """Where names took nearly all: believing only those of links and comments."""
-    before = [node.dropped for node in tree.nodes]
-    _spare(tree)
+    for node in tree.nodes:
+        if node.linked * 2 <= node.words and node.tag != "footer" and node.tokens.isdisjoint(COMMENTS):
+            node.dropped = ""
     sum_up(tree)
-    kept = max(kept, _chosen(tree), key=_prose)
-    for node, reason in zip(tree.nodes, before, strict=True):
-        node.dropped = reason
-    return kept
+    return max(kept, _chosen(tree), key=_prose)
 
 
 def _lead(runs: Sequence[Run], kept: Sequence[Run]) -> list[Run]:
