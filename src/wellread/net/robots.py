@@ -15,43 +15,35 @@ _RUNS = re.compile(r"\*+")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A path pattern; the longest one that fits decides."""
-
-    allow: bool
-    pattern: str
-
-
-@dataclass(frozen=True, slots=True)
 class Rules:
-    """What one site asks of us."""
+    """What one site asks of us: path patterns, and whether they allow; the longest one that fits decides."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[tuple[str, bool], ...] = ()
 
     def allows(self, path: str) -> bool:
         """May this path, with its query, be read? Nothing said means yes; of equally long rules the kinder wins."""
         path = _normal(path or "/")
         if path == "/robots.txt":
             return True
-        fitting = ((len(rule.pattern), rule.allow) for rule in self.rules if _fits(rule.pattern, path))
+        fitting = ((len(pattern), allow) for pattern, allow in self.rules if _fits(pattern, path))
         return max(fitting, default=(0, True))[1]
 
 
 EVERYTHING = Rules()
-NOTHING = Rules((Rule(allow=False, pattern="/"),))
+NOTHING = Rules((("/", False),))
 
 
-def parse(text: str, product: str = PRODUCT) -> Rules:
-    """The rules for a product: all groups that name it, or else those for everybody."""
+def parse(text: str) -> Rules:
+    """The rules for us: all groups that name us, or else those for everybody."""
     groups = list(_groups(text.removeprefix("\ufeff")[:MAX_BYTES]))
-    own = [rules for agents, rules in groups if product.lower() in agents]
+    own = [rules for agents, rules in groups if PRODUCT in agents]
     general = [rules for agents, rules in groups if "*" in agents]
     return Rules(tuple(rule for rules in (own or general) for rule in rules))
 
 
-def _groups(text: str) -> Iterator[tuple[frozenset[str], list[Rule]]]:
+def _groups(text: str) -> Iterator[tuple[frozenset[str], list[tuple[str, bool]]]]:
     agents: set[str] = set()
-    rules: list[Rule] = []
+    rules: list[tuple[str, bool]] = []
     naming = False  # several user-agent lines in a row share the rules that follow
     for name, value in _lines(text):
         if name == "user-agent":
@@ -63,7 +55,7 @@ def _groups(text: str) -> Iterator[tuple[frozenset[str], list[Rule]]]:
         elif name in {"allow", "disallow"}:
             naming = False
             if value:  # an empty path asks for nothing
-                rules.append(Rule(name == "allow", _RUNS.sub("*", _normal(value[:_MAX_PATTERN]))[:_MAX_PATTERN]))
+                rules.append((_RUNS.sub("*", _normal(value[:_MAX_PATTERN]))[:_MAX_PATTERN], name == "allow"))
     yield frozenset(agents), rules
 
 
