@@ -12,7 +12,6 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from wellread.core.private_files import private_file
 from wellread.errors import DamagedFile, UsageError, WellreadError
@@ -61,31 +60,10 @@ class Unreachable(Exception):
     """No transaction can begin: nothing can be written now, and having waited once is enough."""
 
 
-class Database(Protocol):
-    """One engine."""
-
-    @property
-    def server(self) -> str | None:
-        """By which name the others know this server, where several may use it at the same time."""
-        ...
-
-    def open(self) -> None:
-        """Connect and bring the tables up to date; raises `DamagedFile` with the reason, never with a password."""
-        ...
-
-    def write(self, group: Sequence[Sequence[Job]]) -> list[int]:
-        """All in one transaction; the number of rows of each. Raises `Unreachable`, or what is wrong with one of them."""
-        ...
-
-    def read(self, sql: str, values: Values) -> list[Row]: ...
-
-    def close(self) -> None: ...
-
-
 class Sqlite:
     """One connection that writes and one that reads."""
 
-    server: str | None = None
+    server: str | None = None  # by which name others know this one, where several may use a database at the same time
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -114,6 +92,7 @@ class Sqlite:
             raise DamagedFile(f"{self.path}: the history cannot be opened: {problem}") from None
 
     def write(self, group: Sequence[Sequence[Job]]) -> list[int]:
+        """All in one transaction; the number of rows of each. Raises `Unreachable`, or what is wrong with one of them."""
         assert self.writer is not None
         try:
             self.writer.execute("BEGIN IMMEDIATE")

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from wellread.answer_json import AnswerJson
 from wellread.core.codec import Json, decode, dumps, loads
@@ -23,10 +23,13 @@ from wellread.errors import DamagedFile
 from wellread.events import Event, Numbered, from_json
 from wellread.parameters import PublicSpec, public
 from wellread.present.sections import preview
-from wellread.server.database import Database, Job, Row, Sqlite, Unreachable, Values
+from wellread.server.database import Job, Row, Sqlite, Unreachable, Values
 from wellread.server.limits import beside, in_turn
 from wellread.strategies.earlier import Earlier
 from wellread.types import Passage
+
+if TYPE_CHECKING:
+    from wellread.server.postgres import Postgres
 
 T = TypeVar("T")
 State = Literal["running", "done", "failed", "stopped", "interrupted"]
@@ -55,7 +58,7 @@ class _Write:
 class History:
     """Open with `await History.open(where)`; `aclose` writes what is waiting."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Sqlite | Postgres) -> None:
         self.database = database
         self._writing = ThreadPoolExecutor(1, "wellread-history-write")
         self._reading = ThreadPoolExecutor(1, "wellread-history-read")
@@ -248,7 +251,7 @@ def _event(run: str, number: int, body: str) -> Job:
     return f"INSERT INTO events SELECT ?, ?, ? {where}", (run, number, body, run)
 
 
-def _database(where: Path | str | None) -> Database:
+def _database(where: Path | str | None) -> Sqlite | Postgres:
     if not isinstance(where, str):
         return Sqlite(where)
     from wellread.server.postgres import Postgres
