@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import cache
 from html import escape
 from pathlib import Path
+from string import Template
 
-_TEMPLATES = Path(__file__).parent / "templates"
+_FRAME = Template((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
 _VOID = {"br", "hr", "img", "input", "link", "meta"}
-_HOLE = re.compile(r"\{\{(\w+)\}\}")
 
 
 class Safe(str):
@@ -74,21 +72,12 @@ def marked_words(text: str, start: int, end: int, spans: Sequence[tuple[int, int
     return join(*parts, text[at:end])
 
 
-def render(template: str, **values: Child) -> Safe:
-    """Fill a template; a hole without a value and a value without a hole are errors."""
-    source = _read(template)
-    holes = set(_HOLE.findall(source))
-    if holes != set(values):
-        raise KeyError(f"{template}: {sorted(holes ^ set(values))}")
-    return Safe(_HOLE.sub(lambda match: text(values[match[1]]), source))
+def framed(**values: Child) -> Safe:
+    """A whole page: the template of all of them, filled; a hole without a value is an error."""
+    return Safe(_FRAME.substitute({name: text(value) for name, value in values.items()}))
 
 
 def icon(name: str) -> Safe:
     """A picture from the sprite; never read out."""
     use = el("use", href=f"/static/icons.svg#{name}")
     return el("svg", use, class_="icon", aria_hidden="true", focusable="false")
-
-
-@cache
-def _read(template: str) -> str:
-    return (_TEMPLATES / template).read_text(encoding="utf-8")

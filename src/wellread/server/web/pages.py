@@ -34,7 +34,7 @@ from wellread.server.sse import EventStream
 from wellread.server.viewer import linked
 from wellread.server.web.articles import Drafted, article, status, step
 from wellread.server.web.controls import again_box, ask_box, facts
-from wellread.server.web.html import Child, Safe, el, icon, join, render, search_form
+from wellread.server.web.html import Child, Safe, el, framed, icon, join, search_form
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _STATIC = File(__file__).parent / "static"
@@ -194,14 +194,14 @@ async def favicon() -> Response:
 
 
 def page(request: Request, title: str, *children: Child, live: bool = False, status: int = 200) -> HTMLResponse:
-    """A whole page; a `live` one is fetched again where there is no JavaScript. Titles are texts of others too: `render` escapes
+    """A whole page; a `live` one is fetched again where there is no JavaScript. Titles are texts of others too: `framed` escapes
     them."""
     head = el("noscript", el("meta", http_equiv="refresh", content=2)) if live else None
     shown = title if title == "wellread" else f"{title[:120]} · wellread"
     link = el("a", icon("settings"), el("span", "Settings"), href="/settings", class_="to-settings")
     here = service.of(request)
     whose = link if here.options.has_settings else el("span", here.account, class_="who") if here.account else None
-    return HTMLResponse(render("page.html", title=shown, head=head, whose=whose, main=join(*children)), status)
+    return HTMLResponse(framed(title=shown, head=head, whose=whose, main=join(*children)), status)
 
 
 def error(request: Request, status: int, message: str) -> HTMLResponse:
