@@ -14,7 +14,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, WellreadError
-from wellread.server import api, collections_api, mcp, openai_api, openai_format, security, session
+from wellread.server import api, collections_api, mcp, openai_api, openai_format, security
 from wellread.server import options as options_module
 from wellread.server.database import TooSlow
 from wellread.server.limits import Busy, Stopping
@@ -78,7 +78,7 @@ def create_app(
 
 
 def _errors(app: FastAPI) -> None:
-    kinds = (RequestValidationError, Busy, session.NotFound, openai_format.Refused, WellreadError, HTTPException)
+    kinds = (RequestValidationError, Busy, openai_format.Refused, WellreadError, HTTPException)
     for kind in kinds:
         app.add_exception_handler(kind, _told)
 
@@ -92,8 +92,6 @@ async def _told(request: Request, problem: Exception) -> Response:
         case Busy():
             status = 503 if isinstance(problem, Stopping) else 429
             return _error(request, status, str(problem), {"Retry-After": str(problem.retry_after)})
-        case session.NotFound():
-            return _error(request, 404, "there is no such run")
         case openai_format.Refused():
             return openai_format.error(400, str(problem), param=problem.param, code=problem.code)
         case HTTPException():

@@ -31,8 +31,8 @@ from wellread.server.limits import Busy, beside
 from wellread.server.menu import ClientRequest
 from wellread.server.security import address
 from wellread.server.service import Service, alone
-from wellread.server.session import Ending, NotFound, Session
-from wellread.server.viewer import Place, link
+from wellread.server.session import Ending, Session
+from wellread.server.viewer import NotThere, Place, link
 from wellread.text.inert import inert
 from wellread.types import Hit
 from wellread.version import __version__
@@ -238,7 +238,7 @@ async def _ask(here: Session, wish: ClientRequest, previous: str | None, marks: 
 async def _previous(here: Session, name: str | None) -> Record | None:
     try:
         return await here.run(name) if name is not None else None
-    except NotFound:
+    except NotThere:
         raise UsageError(f"there is no answer {name!r} to follow up on, or none is kept") from None
 
 

@@ -26,8 +26,9 @@ from wellread.server import openai_format, shapes
 from wellread.server.history import Record
 from wellread.server.menu import ClientRequest, Menu
 from wellread.server.openai_format import PREFIX, Message, Refused, Turns
-from wellread.server.session import Ending, Here, NotFound, Session, Telling
+from wellread.server.session import NO_RUN, Ending, Here, Session, Telling
 from wellread.server.sse import EventStream, Whole
+from wellread.server.viewer import NotThere
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 _GONE = shapes.refusals(400, 404, 422, error=openai_format.ERROR)
@@ -214,7 +215,7 @@ async def delete(here: Here, response: ResponseId) -> dict[str, str | bool]:
 async def _find(here: Session, name: str) -> Record:
     if known := re.fullmatch(r"resp_([A-Za-z0-9_-]{12})", name):
         return await here.run(known[1])
-    raise NotFound
+    raise NotThere(NO_RUN)
 
 
 async def _previous(here: Session, name: str | None) -> Record | None:
@@ -222,7 +223,7 @@ async def _previous(here: Session, name: str | None) -> Record | None:
         return None
     try:
         record = await _find(here, name)
-    except NotFound:
+    except NotThere:
         raise Refused(f"there is no response {name!r}", "previous_response_id", "previous_response_not_found") from None
     if record.state == "running":
         raise Refused(f"response {name!r} is still being written", "previous_response_id")

@@ -24,11 +24,9 @@ from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.service import of as service_of
 from wellread.server.sharing import Numbered
-from wellread.server.viewer import linked
+from wellread.server.viewer import NotThere, linked
 
-
-class NotFound(Exception):
-    """There is no such run."""
+NO_RUN = "there is no such run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class Session:
     async def run(self, name: str) -> Record:
         """A run of the history."""
         if (record := await self.service.history.get(name)) is None:
-            raise NotFound
+            raise NotThere(NO_RUN)
         return record
 
     def conversation(self, record: Record) -> AsyncGenerator[Record, None]:
@@ -95,7 +93,7 @@ class Session:
         ready = self.service.menu.authorize(replace(wish, history=(*turns, *wish.history)[-TURNS:]), also=earlier)
         if wish.resume:
             if (await self.run(wish.resume)).question != ready.question:
-                raise NotFound
+                raise NotThere(NO_RUN)
             seen = decoded([body for _, body in await self.service.history.events(wish.resume, limit=5_000)])
             ready.engine.outside = replace(ready.engine.outside, earlier=seen)
         return ready

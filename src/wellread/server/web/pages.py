@@ -28,10 +28,10 @@ from wellread.server.api import RunId
 from wellread.server.history import Record, chain, event_of
 from wellread.server.limits import beside
 from wellread.server.menu import ClientRequest
-from wellread.server.session import Here, NotFound, Session
+from wellread.server.session import NO_RUN, Here, Session
 from wellread.server.shapes import RUN_ID
 from wellread.server.sse import EventStream
-from wellread.server.viewer import linked
+from wellread.server.viewer import NotThere, linked
 from wellread.server.web.articles import Drafted, article, status, step
 from wellread.server.web.controls import again_box, ask_box, facts
 from wellread.server.web.html import Child, Safe, el, framed, icon, join, search_form
@@ -319,7 +319,7 @@ async def as_file(here: Here, run: RunId, kind: Literal["html", "docx"]) -> Resp
     """One answer as a file of its own."""
     record = await here.run(run)
     if record.answer is None:
-        raise NotFound
+        raise NotThere(NO_RUN)
     made, answer = files.as_html if kind == "html" else files.as_word, linked(record.answer, here.base)
     body = await beside(lambda: made(answer))
     return Response(body, media_type="application/octet-stream", headers=_download(record.question, kind))
