@@ -200,25 +200,25 @@ def test_a_client_can_lower_limits_but_not_raise_them(folder: Path) -> None:
         none = stream(client, "POST", "/api/ask", json={"question": QUESTION, "max_searches": 0})[-1]["answer"]
         assert none["usage"]["searches"] == 0
         menu = live.service.menu
-        from wellread.server.menu import ClientRequest
+        from wellread.server.menu import AskRequest
 
-        limits = menu.authorize(ClientRequest(QUESTION, limits=more)).engine.settings.limits
+        limits = menu.authorize(AskRequest(QUESTION, **more)).engine.settings.limits
         assert (limits.searches, limits.seconds, limits.tokens) == (1, 20.0, 10**6)
-        assert menu.authorize(ClientRequest(QUESTION, limits={"max_seconds": 5})).engine.settings.max_seconds == 5
+        assert menu.authorize(AskRequest(QUESTION, max_seconds=5)).engine.settings.max_seconds == 5
 
 
 def test_other_models_and_sources_can_be_chosen_where_they_are_offered(folder: Path) -> None:
-    from wellread.server.menu import ClientRequest
+    from wellread.server.menu import AskRequest
 
     offered = {"models": ("ollama:tiny",), "sources": ("wikipedia?language=de",)}
     with running(engine(), folder, **offered) as live, live.client() as client:
         menu = live.service.menu
         assert [one["name"] for one in client.get("/api/menu").json()["models"]] == ["scripted", "ollama:tiny"]
-        other = menu.authorize(ClientRequest(QUESTION, model="ollama:tiny", sources=("library", "wikipedia?language=de")))
+        other = menu.authorize(AskRequest(QUESTION, model="ollama:tiny", sources=("library", "wikipedia?language=de")))
         assert (other.model, other.engine.kit.model_spec()) == ("ollama:tiny", "ollama:tiny")
         assert other.sources == ("library", "wikipedia?language=de")
-        assert menu.authorize(ClientRequest(QUESTION)).engine.kit.model_spec() == "scripted"
-        plain = menu.authorize(ClientRequest(QUESTION, model="none"))
+        assert menu.authorize(AskRequest(QUESTION)).engine.kit.model_spec() == "scripted"
+        plain = menu.authorize(AskRequest(QUESTION, model="none"))
         assert (plain.strategy, plain.model) == ("quote", None)
 
 

@@ -17,7 +17,7 @@ from tests.wire.server import Response, serving
 from wellread.engine import Engine
 from wellread.errors import UsageError
 from wellread.models.scripted import ScriptedModel
-from wellread.server.menu import ClientRequest, Menu
+from wellread.server.menu import AskRequest, Menu
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 from wellread.types import Prompt
@@ -156,10 +156,10 @@ def test_models_in_parameters_are_those_of_the_menu() -> None:
     menu = Menu(engine(), ServerOptions(models=("ollama:small",)))
     for name in ("answer_model", "rewrite_model"):
         for fine in ("ollama:small", "none", menu.default_model or ""):
-            assert menu.authorize(ClientRequest(QUESTION, "react", params={name: fine})).params == {name: fine}
+            assert menu.authorize(AskRequest(QUESTION, "react", params={name: fine})).params == {name: fine}
         for wrong in ("ollama:large", "ollama:small?context=9", " ollama:small", "library"):
             with pytest.raises(UsageError, match=f"{name}: model .* is not offered here; there are: scripted, ollama:small"):
-                menu.authorize(ClientRequest(QUESTION, "react", params={name: wrong}))
+                menu.authorize(AskRequest(QUESTION, "react", params={name: wrong}))
 
 
 def test_the_stream_is_there_for_a_fine_choice(live: Live) -> None:
@@ -203,10 +203,10 @@ def test_the_most_that_is_allowed_is_answered(shared: Live) -> None:
 
 async def test_a_fallback_comes_from_the_operators_list(diary: str) -> None:
     menu = Menu(engine(), ServerOptions(sources=(diary,)))
-    chosen = menu.authorize(ClientRequest(QUESTION, "corrective", fallback=diary))
+    chosen = menu.authorize(AskRequest(QUESTION, "corrective", fallback=diary))
     assert chosen.engine.settings.fallback == diary
     with pytest.raises(UsageError, match="fallback 'files:/etc' is not offered here"):
-        menu.authorize(ClientRequest(QUESTION, "corrective", fallback="files:/etc"))
+        menu.authorize(AskRequest(QUESTION, "corrective", fallback="files:/etc"))
 
 
 async def test_a_fallback_and_null_go_over_http(live: Live) -> None:
@@ -224,8 +224,8 @@ async def test_a_fallback_and_null_go_over_http(live: Live) -> None:
     [
         lambda menu: menu.single_sources,
         lambda menu: menu.searching(("Papers",)),
-        lambda menu: menu.authorize(ClientRequest(QUESTION, sources=("Papers",))),
-        lambda menu: menu.authorize(ClientRequest(QUESTION, fallback="Papers")),
+        lambda menu: menu.authorize(AskRequest(QUESTION, sources=("Papers",))),
+        lambda menu: menu.authorize(AskRequest(QUESTION, fallback="Papers")),
     ],
 )
 def test_a_collection_that_comes_or_goes_between_two_looks_is_there_or_is_not(
@@ -297,8 +297,8 @@ def test_a_public_spec_leads_back_to_the_one_with_the_password() -> None:
     specs = (f"searxng:{LOGIN}", f"searxng:{LOGIN}".replace("ann", "bob"))
     menu = Menu(engine(), ServerOptions(sources=specs, models=(f"openai:m@{LOGIN}/v1",)))
     first, second = (name for name in menu.sources if name.startswith("searxng"))
-    assert menu.authorize(ClientRequest(QUESTION, "corrective", fallback=second)).engine.settings.fallback == specs[1]
-    wish = ClientRequest(QUESTION, "react", sources=(first,), model=menu.models[1], params={"answer_model": menu.models[1]})
+    assert menu.authorize(AskRequest(QUESTION, "corrective", fallback=second)).engine.settings.fallback == specs[1]
+    wish = AskRequest(QUESTION, "react", sources=(first,), model=menu.models[1], params={"answer_model": menu.models[1]})
     asked = menu.authorize(wish)
     assert asked.sources == (first,)
     assert asked.model == "openai:m@http://127.0.0.1:9/v1"

@@ -20,7 +20,7 @@ from wellread.models.scripted import ScriptedModel
 from wellread.privacy import Consent, Privacy, leaves
 from wellread.run import Environment
 from wellread.server.history import Record
-from wellread.server.menu import ClientRequest, Menu
+from wellread.server.menu import AskRequest, Menu
 from wellread.server.openai_format import Message, conversation
 from wellread.server.options import ServerOptions
 from wellread.server.web.articles import article
@@ -254,8 +254,8 @@ async def test_nor_where_rules_understand_the_next_question() -> None:
     keeper = Hit("k", "It is Maria Keller who keeps the keys of the lighthouse.", "Notes", source="files:notes")
     history = (("Who keeps the keys of the lighthouse?", "Maria Keller\n\nMaria Keller keeps the keys of the lighthouse. [1]"),)
     async with Engine(Settings(effort="low", model="none"), source=web) as engine:
-        wish = ClientRequest("When was she born?", "quote", history=history)
-        asked = Menu(engine, ServerOptions()).authorize(wish, also=[Earlier(kept={"k": keeper.passage()})])
+        wish = AskRequest("When was she born?", "quote")
+        asked = Menu(engine, ServerOptions()).authorize(wish, history=history, also=[Earlier(kept={"k": keeper.passage()})])
         answer = await asked.engine.ask(asked.question, strategy=asked.strategy, history=asked.history)
     assert answer.understood == "When was Maria Keller born?"
     assert web.asked == []
@@ -281,8 +281,9 @@ async def test_who_sits_at_the_machine_may_ask_again_and_let_private_words_out(o
     keeper = Hit("k", "It is Maria Keller who keeps the keys of the lighthouse.", "Notes", source="files:notes")
     history = (("Who keeps the keys of the lighthouse?", "Maria Keller\n\nMaria Keller keeps the keys of the lighthouse. [1]"),)
     async with Engine(Settings(effort="low", model="none"), source=web) as engine:
-        wish = ClientRequest("When was she born?", "quote", history=history, share=True)
-        asked = Menu(engine, options).authorize(wish, also=[Earlier(kept={"k": keeper.passage()})])
+        wish = AskRequest("When was she born?", "quote")
+        known = Earlier(kept={"k": keeper.passage()})
+        asked = Menu(engine, options).authorize(wish, history=history, also=[known], share=True)
         seen = [one async for one in asked.engine.stream(asked.question, strategy=asked.strategy, history=asked.history)]
     assert bool(web.asked) is sent
     log = [json.dumps(events.to_json(one)) for one in seen]

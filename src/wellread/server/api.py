@@ -19,8 +19,9 @@ from wellread.events import documents_json, hit_json
 from wellread.present.html import answer_html
 from wellread.server import metrics, service, shapes
 from wellread.server.limits import beside, in_turn
+from wellread.server.menu import AskRequest
 from wellread.server.session import Here, Telling
-from wellread.server.shapes import RUN_ID, AskRequest, RunRequest
+from wellread.server.shapes import RUN_ID, RunRequest
 from wellread.server.sharing import Numbered
 from wellread.server.sse import EventStream, Whole, numbered
 from wellread.server.viewer import of_hit
@@ -51,7 +52,7 @@ _CROWDED = shapes.refusals(429)
 async def ask(request: Request, here: Here, body: AskRequest) -> EventStream:
     """Answer a question: as `ask --json` prints it, or as a stream of events to who accepts `text/event-stream`. Closing the
     connection stops the work; an answer is kept in the history."""
-    telling = await here.attach(body.wish(), via="api")
+    telling = await here.attach(body, via="api")
     if "text/event-stream" in request.headers.get("accept", ""):
         return EventStream(numbered(_without_end(telling)), telling.leave)
     return Whole(partial(_whole, telling), telling.leave)
@@ -75,7 +76,7 @@ async def _without_end(telling: Telling) -> AsyncGenerator[list[Numbered], None]
 @router.post("/api/runs", tags=["runs"], status_code=202, responses={**_WRONG, **_GONE})
 async def start(here: Here, body: RunRequest) -> shapes.Started:
     """Begin a run that goes on without a listener."""
-    record = await here.begin(body.wish(), await here.run(body.parent) if body.parent else None)
+    record = await here.begin(body, await here.run(body.parent) if body.parent else None, resume=body.resume)
     return shapes.Started(id=record.id, page=f"/r/{record.id}", events=f"/api/runs/{record.id}/events")
 
 

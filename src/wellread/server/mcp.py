@@ -28,7 +28,7 @@ from wellread.present.sections import shown
 from wellread.server import logs, session, viewer
 from wellread.server.history import Record
 from wellread.server.limits import Busy, beside
-from wellread.server.menu import ClientRequest
+from wellread.server.menu import AskRequest
 from wellread.server.security import address
 from wellread.server.service import Service, alone
 from wellread.server.session import Ending, Session
@@ -170,7 +170,7 @@ def build(service: Service) -> MCPServer[Any]:
         ] = "text",
     ) -> CallToolResult:
         """Answer a question with numbered sources that a program has checked; `previous` makes it a follow-up."""
-        wish = ClientRequest(question, strategy, (source,) if source else ())
+        wish = AskRequest(question, strategy, (source,) if source else ())
         return await _ask(await _session(service, ctx), wish, previous, marks, ctx)
 
     async def search(
@@ -219,7 +219,7 @@ def _server() -> MCPServer[Any]:
     return Server("wellread", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
 
 
-async def _ask(here: Session, wish: ClientRequest, previous: str | None, marks: Marks, ctx: Any) -> Any:
+async def _ask(here: Session, wish: AskRequest, previous: str | None, marks: Marks, ctx: Any) -> Any:
     with _refusing():
         telling = await here.attach(wish, await _previous(here, previous), "mcp")
     try:

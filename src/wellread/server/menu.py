@@ -10,13 +10,14 @@ Every request becomes a run through it.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeVar, get_args
+
+from pydantic import ConfigDict, Field
 
 from wellread import plugins
 from wellread.core.effort import Effort
@@ -31,6 +32,7 @@ from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 
 T = TypeVar("T", bound=str)
+Turns = tuple[tuple[str, str], ...]  # questions and answers
 _NAMES = {
     "library": "Library",
     "wikipedia": "Wikipedia",
@@ -47,20 +49,40 @@ _PATHS = ("index", "files")  # whose argument is a folder
 
 
 @dataclass(frozen=True, slots=True)
-class ClientRequest:
-    """What a client asks for. Limits can only be lowered."""
+class AskRequest:
+    """A question, and optionally how to answer it. Limits can lower the server's own, never raise them."""
 
-    question: str
-    strategy: str | None = None
-    sources: tuple[str, ...] = ()
-    model: str | None = None
-    params: Mapping[str, object] = field(default_factory=dict[str, object])
-    history: tuple[tuple[str, str], ...] = ()
-    limits: Mapping[str, float | None] = field(default_factory=dict[str, "float | None"])
-    fallback: str | None = None
-    effort: Effort | None = None
-    resume: str | None = None  # a run of the same question that was stopped
-    share: bool = False  # the person at this machine lets words of private sources out, where the setting wants to be asked
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"question": "Who invented the telescope?"},
+                {"question": "Which planet has the most moons?", "strategy": "quote", "sources": ["library"], "max_seconds": 20},
+            ]
+        },
+    )
+
+    question: Annotated[str, Field(min_length=1, max_length=20_000, description="What you want to know.")]
+    strategy: Annotated[str | None, Field(max_length=100, description="How to answer; see /api/menu.")] = None
+    sources: Annotated[
+        tuple[Annotated[str, Field(max_length=500)], ...], Field(max_length=8, description="What to search; see /api/menu.")
+    ] = ()
+    fallback: Annotated[
+        str | None,
+        Field(max_length=500, description="Where corrective looks when its sources are not enough; one of the menu's sources."),
+    ] = None
+    model: Annotated[str | None, Field(max_length=500, description="Language model; see /api/menu.")] = None
+    params: Annotated[
+        Mapping[Annotated[str, Field(max_length=100)], str | int | float | bool | None],
+        Field(max_length=50, description="Parameters of the strategy; see /api/plugins. null: none."),
+    ] = field(default_factory=dict[str, "str | int | float | bool | None"])
+    effort: Annotated[Effort | None, Field(description="How thorough: low, normal or high, as far as the operator lets it.")] = (
+        None
+    )
+    max_searches: Annotated[int | None, Field(ge=0, le=1_000_000)] = None
+    max_tokens: Annotated[int | None, Field(ge=0, le=1_000_000_000)] = None
+    max_seconds: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
+    max_cost: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +94,7 @@ class ReadyRun:
     model: PublicSpec | None
     sources: tuple[PublicSpec, ...]
     params: Mapping[str, object]
-    history: tuple[tuple[str, str], ...]
+    history: Turns
     engine: Engine
     seconds: float  # a run is ended after this many, even one that never looks at its budget
 
@@ -132,8 +154,9 @@ class Menu:
             found.append((name, str(cls.summary), cls.needs_model is not True or bool(self.models)))
         return found
 
-    def authorize(self, wish: ClientRequest, *, also: Sequence[Source] = ()) -> ReadyRun:
-        """Check a wish; raises `UsageError` with what is wrong."""
+    def authorize(self, wish: AskRequest, *, history: Turns = (), also: Sequence[Source] = (), share: bool = False) -> ReadyRun:
+        """Check a wish; raises `UsageError` with what is wrong. `share`: the person at this machine lets words of private sources
+        out, where the setting wants to be asked."""
         question = clean_question(wish.question)
         if len(question) > self.options.max_question:
             raise UsageError(f"the question is {len(question):,} characters long; at most {self.options.max_question:,} are read")
@@ -143,8 +166,8 @@ class Menu:
         chosen = wish.model or self.default_model
         without = cls.needs_model == "optional" and chosen in (None, "none")
         model = self._model(wish.model) if cls.needs_model and not without else None
-        settings = self._falling_back(self._limited(wish.limits), wish.fallback)
-        if wish.share and self.asks_to_share:
+        settings = self._falling_back(self._limited(wish), wish.fallback)
+        if share and self.asks_to_share:
             settings = replace(settings, share_private="always")
         other = self._parts["models"][model] if model and model != self.default_model else None
         kit = self.engine.kit.choosing(other, self._effort(wish.effort))
@@ -152,7 +175,7 @@ class Menu:
         searched, known = (also, ()) if cls.needs_model else ((), also)
         engine = self.engine.changed(settings, kit=kit, source=source, also=searched, before=known)
         seconds = (settings.max_seconds or 0) + 15.0
-        return ReadyRun(question, strategy, model, names, params, wish.history, engine, seconds)
+        return ReadyRun(question, strategy, model, names, params, history, engine, seconds)
 
     @property
     def asks_to_share(self) -> bool:
@@ -185,11 +208,11 @@ class Menu:
                     found.append(source)
         return found
 
-    def _strategy(self, wish: ClientRequest) -> str:
+    def _strategy(self, wish: AskRequest) -> str:
         """The one named, or the default; without a model, which is what the model `none` means, that is `quote`."""
         if wish.model == "none":
-            return "quote" if wish.strategy in (None, "auto") else wish.strategy
-        return self.engine.strategy(wish.strategy) if wish.model is None else wish.strategy or self.default_strategy
+            return "quote" if wish.strategy in (None, "", "auto") else wish.strategy
+        return wish.strategy or self.default_strategy if wish.model else self.engine.strategy(wish.strategy or None)
 
     def _checked(self, strategy: str, cls: Any, wanted: Mapping[str, object]) -> dict[str, object]:
         """Parameters have to fit, and may name only parts that are offered or that the operator has put in that place."""
@@ -205,7 +228,7 @@ class Menu:
         return meant
 
     def _model(self, wanted: str | None) -> PublicSpec:
-        if wanted is None:
+        if not wanted:
             if self.default_model is None:
                 raise UsageError(NO_MODEL)
             return self.default_model
@@ -223,23 +246,18 @@ class Menu:
 
     def _falling_back(self, settings: Settings, wanted: str | None) -> Settings:
         """With the fallback that a client has chosen from the operator's list."""
-        if wanted is None:
+        if not wanted:
             return settings
         offered = self.single_sources
         return replace(settings, fallback=offered[_offered(wanted, offered, "fallback")])
 
-    def _limited(self, wanted: Mapping[str, float | None]) -> Settings:
+    def _limited(self, wish: AskRequest) -> Settings:
         settings = self.engine.settings
         changes: dict[str, Any] = {"max_seconds": 300.0 if settings.max_seconds is None else settings.max_seconds}
         for name in ("max_searches", "max_tokens", "max_seconds", "max_cost"):
-            value = wanted.get(name)
-            if value is None:
-                continue
-            if not math.isfinite(value) or value < 0:
-                raise UsageError(f"{name} must be a number that is not negative")
-            own: float | None = changes.get(name, getattr(settings, name))
-            least = value if own is None else min(own, value)
-            changes[name] = least if name in ("max_seconds", "max_cost") else int(least)
+            if (value := getattr(wish, name)) is not None:
+                own: float | None = changes.get(name, getattr(settings, name))
+                changes[name] = value if own is None else min(own, value)
         return replace(settings, **changes)
 
 

@@ -24,8 +24,8 @@ from wellread.errors import UsageError
 from wellread.present.marks import Marks
 from wellread.server import openai_format, shapes
 from wellread.server.history import Record
-from wellread.server.menu import ClientRequest, Menu
-from wellread.server.openai_format import PREFIX, Message, Refused, Turns
+from wellread.server.menu import AskRequest, Menu, Turns
+from wellread.server.openai_format import PREFIX, Message, Refused
 from wellread.server.session import NO_RUN, Ending, Here, Session, Telling
 from wellread.server.sse import EventStream, Whole
 from wellread.server.viewer import NotThere
@@ -88,12 +88,12 @@ class ChatRequest(BaseModel):
     sources: list[str] | None = Field(None, max_length=50, description="Where to search, by the names of `/api/menu`.")
     marks: Marks | None = Field(None, description="`none`: sentences that are not carried get no mark in the text.")
 
-    def wish(self, menu: Menu) -> ClientRequest:
+    def wish(self, menu: Menu) -> tuple[AskRequest, Turns]:
         """The last user message, and what was said before it."""
         if self.n not in (None, 1):
             raise UsageError("n must be 1: there is one answer")
         question, turns = openai_format.conversation(self.messages)
-        return openai_format.asked(self.model, menu, question, turns, self.sources)
+        return openai_format.asked(self.model, menu, question, self.sources), turns
 
 
 @router.get("/models")
@@ -107,7 +107,8 @@ async def models(here: Here) -> dict[str, Any]:
 async def complete(here: Here, body: ChatRequest) -> Response:
     """Answer the last message; whole, or as chunks when `stream` is set. Leaving stops the work."""
     reply = Reply(body.model)
-    telling = await here.attach(body.wish(here.service.menu), via=None if body.store is False else "openai", marks=body.marks)
+    wish, turns = body.wish(here.service.menu)
+    telling = await here.attach(wish, None, None if body.store is False else "openai", turns, body.marks)
     if body.stream:
         usage = bool(body.stream_options and body.stream_options.include_usage)
         return EventStream(_chunks(reply, telling, usage=usage), telling.leave)
@@ -180,12 +181,12 @@ async def respond(here: Here, body: ResponseRequest) -> Response:
     """Answer the last message; whole, or as events when `stream` is set. Leaving stops the work."""
     question, turns = body.asked()
     before = await _previous(here, body.previous_response_id)
-    wish = openai_format.asked(body.model, here.service.menu, question, turns, body.sources)
+    wish = openai_format.asked(body.model, here.service.menu, question, body.sources)
     store = body.store is not False
     if store:
-        telling = here.listen((await here.begin(wish, before, "openai")).id, body.marks)
+        telling = here.listen((await here.begin(wish, before, "openai", turns)).id, body.marks)
     else:
-        telling = await here.attach(wish, before, marks=body.marks)
+        telling = await here.attach(wish, before, None, turns, body.marks)
     envelope = Envelope(telling.run, body.model, body.previous_response_id, store, int(time.time()))
     if body.stream:
         return EventStream(_events(Script(envelope), telling), telling.leave)

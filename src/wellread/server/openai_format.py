@@ -24,11 +24,10 @@ from wellread.present.markdown import beside, missing_line, opening, refusal, so
 from wellread.present.marks import unmarked
 from wellread.present.sections import UNDERSTOOD, sections, shown
 from wellread.server.history import TURNS
-from wellread.server.menu import ClientRequest, Menu
+from wellread.server.menu import AskRequest, Menu, Turns
 from wellread.text.places import name
 
 PREFIX = "wellread"
-Turns = tuple[tuple[str, str], ...]  # questions and answers
 ERROR = {"type": "object", "required": ["message", "type"]}  # as it is documented
 _TEXTS = ("text", "input_text", "output_text")
 
@@ -80,17 +79,17 @@ def _turn(question: str, reply: str) -> tuple[str, str]:
     return question, reply.strip()
 
 
-def asked(model: str, menu: Menu, question: str, turns: Turns, sources: Sequence[str] | None = None) -> ClientRequest:
+def asked(model: str, menu: Menu, question: str, sources: Sequence[str] | None = None) -> AskRequest:
     """What a model's name stands for: a recipe, or a collection that is searched by the default one; other names mean the
     default, too, where the operator says so. `sources` of the request's own are searched instead."""
     name = model.removeprefix(PREFIX).removeprefix("/")
     if name and name not in (known for known, _, _ in menu.strategies()):
         if name in menu.single_sources:
-            return ClientRequest(question, None, tuple(sources or (name,)), history=turns)
+            return AskRequest(question, None, tuple(sources or (name,)))
         if menu.options.unknown_models != "default":
             raise Refused(f"there is no model {model!r} here; there are: {', '.join(models(menu))}", "model", "model_not_found")
         name = ""
-    return ClientRequest(question, name or None, tuple(sources or ()), history=turns)
+    return AskRequest(question, name or None, tuple(sources or ()))
 
 
 def models(menu: Menu) -> list[str]:

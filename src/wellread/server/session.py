@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from wellread.present.markdown import opening
 from wellread.present.marks import Marks
 from wellread.present.sections import shown
 from wellread.server.history import TURNS, Record, completed, context, decoded, event_of
-from wellread.server.menu import ClientRequest, ReadyRun
+from wellread.server.menu import AskRequest, ReadyRun, Turns
 from wellread.server.runs import Door
 from wellread.server.security import address
 from wellread.server.service import Service
@@ -56,15 +56,24 @@ class Session:
         """The runs of its conversation, oldest first."""
         return self.service.history.thread(record.thread)
 
-    async def begin(self, wish: ClientRequest, parent: Record | None = None, via: Door | None = None) -> Record:
-        """Work on a question whether anyone listens or not; when this returns, the history holds it."""
-        return await self.service.runs.start(await self._authorized(wish, parent), self.client, parent, wish.history, via)
+    async def begin(
+        self, wish: AskRequest, parent: Record | None = None, via: Door | None = None, turns: Turns = (), **more: Any
+    ) -> Record:
+        """Work on a question whether anyone listens or not; when this returns, the history holds it. `turns` are what the client
+        says was said before."""
+        ready = await self._authorized(wish, parent, turns, **more)
+        return await self.service.runs.start(ready, self.client, parent, turns, via)
 
     async def attach(
-        self, wish: ClientRequest, parent: Record | None = None, via: Door | None = None, marks: Marks | None = None
+        self,
+        wish: AskRequest,
+        parent: Record | None = None,
+        via: Door | None = None,
+        turns: Turns = (),
+        marks: Marks | None = None,
     ) -> Telling:
         """Work on a question as long as its reader stays; kept in the history where it came by a named door."""
-        live = await self.service.runs.attach(await self._authorized(wish, parent), self.client, parent, wish.history, via)
+        live = await self.service.runs.attach(await self._authorized(wish, parent, turns), self.client, parent, turns, via)
         return Telling(self, live.record.id, partial(live.following.read, 0), marks)
 
     def listen(self, run: str, marks: Marks | None = None) -> Telling:
@@ -87,14 +96,17 @@ class Session:
             await self.run(run)
         return self.service.listeners.counted(self.client, self.service.runs.follow(run, resumed(offset, last)))
 
-    async def _authorized(self, wish: ClientRequest, parent: Record | None) -> ReadyRun:
-        """With what was said before, here and as the client tells it, and the passages that it was built on."""
+    async def _authorized(
+        self, wish: AskRequest, parent: Record | None, told: Turns, resume: str | None = None, share: bool = False
+    ) -> ReadyRun:
+        """With what was said before, here and as the client tells it, and the passages that it was built on; `resume` is a run of
+        the same question that was stopped."""
         turns, earlier = await context(self.service.history, parent)
-        ready = self.service.menu.authorize(replace(wish, history=(*turns, *wish.history)[-TURNS:]), also=earlier)
-        if wish.resume:
-            if (await self.run(wish.resume)).question != ready.question:
+        ready = self.service.menu.authorize(wish, history=(*turns, *told)[-TURNS:], also=earlier, share=share)
+        if resume:
+            if (await self.run(resume)).question != ready.question:
                 raise NotThere(NO_RUN)
-            seen = decoded([body for _, body in await self.service.history.events(wish.resume, limit=5_000)])
+            seen = decoded([body for _, body in await self.service.history.events(resume, limit=5_000)])
             ready.engine.outside = replace(ready.engine.outside, earlier=seen)
         return ready
 

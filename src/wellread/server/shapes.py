@@ -2,74 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from wellread.core.codec import encode
-from wellread.core.effort import Effort
 from wellread.server.history import Record
-from wellread.server.menu import ClientRequest
+from wellread.server.menu import AskRequest
 from wellread.server.viewer import linked
 
-Limit = Annotated[float | None, Field(default=None, ge=0, allow_inf_nan=False)]
 RUN_ID = r"^[A-Za-z0-9_-]{12}$"
 
 
-class AskRequest(BaseModel):
-    """A question, and optionally how to answer it. Limits can lower the server's own, never raise them."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"question": "Who invented the telescope?"},
-                {"question": "Which planet has the most moons?", "strategy": "quote", "sources": ["library"], "max_seconds": 20},
-            ]
-        },
-    )
-
-    question: str = Field(min_length=1, max_length=20_000, description="What you want to know.")
-    strategy: str | None = Field(None, max_length=100, description="How to answer; see /api/menu.")
-    sources: list[Annotated[str, Field(max_length=500)]] = Field(
-        default_factory=list, max_length=8, description="What to search; see /api/menu."
-    )
-    fallback: str | None = Field(
-        None, max_length=500, description="Where corrective looks when its sources are not enough; one of the menu's sources."
-    )
-    model: str | None = Field(None, max_length=500, description="Language model; see /api/menu.")
-    params: dict[Annotated[str, Field(max_length=100)], str | int | float | bool | None] = Field(
-        default_factory=dict, max_length=50, description="Parameters of the strategy; see /api/plugins. null: none."
-    )
-    effort: Effort | None = Field(None, description="How thorough: low, normal or high, as far as the operator lets it.")
-    max_searches: int | None = Field(None, ge=0, le=1_000_000)
-    max_tokens: int | None = Field(None, ge=0, le=1_000_000_000)
-    max_seconds: Limit = None
-    max_cost: Limit = None
-
-    def wish(self, history: tuple[tuple[str, str], ...] = ()) -> ClientRequest:
-        return ClientRequest(
-            question=self.question,
-            strategy=self.strategy or None,
-            sources=tuple(self.sources),
-            fallback=self.fallback or None,
-            model=self.model or None,
-            params=self.params,
-            history=history,
-            effort=self.effort,
-            limits={name: getattr(self, name) for name in ("max_searches", "max_tokens", "max_seconds", "max_cost")},
-        )
-
-
+@dataclass(frozen=True, slots=True)
 class RunRequest(AskRequest):
     """A question to be worked on whether anyone listens or not."""
 
-    parent: str | None = Field(None, pattern=RUN_ID, description="The run that this one follows up on.")
-    resume: str | None = Field(None, pattern=RUN_ID, description="A report of the same question that was stopped, to go on with.")
-
-    def wish(self, history: tuple[tuple[str, str], ...] = ()) -> ClientRequest:
-        return replace(super().wish(history), resume=self.resume)
+    parent: Annotated[str | None, Field(pattern=RUN_ID, description="The run that this one follows up on.")] = None
+    resume: Annotated[
+        str | None, Field(pattern=RUN_ID, description="A report of the same question that was stopped, to go on with.")
+    ] = None
 
 
 class Started(BaseModel):

@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path as File
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -27,7 +26,7 @@ from wellread.server import service, session, shapes
 from wellread.server.api import RunId
 from wellread.server.history import Record, chain, event_of
 from wellread.server.limits import beside
-from wellread.server.menu import ClientRequest
+from wellread.server.menu import AskRequest
 from wellread.server.session import NO_RUN, Here, Session
 from wellread.server.shapes import RUN_ID
 from wellread.server.sse import EventStream
@@ -81,8 +80,8 @@ async def ask(
 ) -> Response:
     """The form without JavaScript; with it the page posts to /api/runs."""
     before = await here.service.history.get(parent) if parent else None  # one that is gone is not followed up
-    wish = ClientRequest(question, strategy or None, tuple(source or ()), model or None, effort=effort or None, share=share)
-    record = await here.begin(replace(wish, resume=resume or None), before)
+    wish = AskRequest(question, strategy or None, tuple(source or ()), model=model or None, effort=effort or None)
+    record = await here.begin(wish, before, resume=resume or None, share=share)
     return RedirectResponse(f"/compare/{again}/{record.id}" if again else f"/r/{record.id}", 303)
 
 
