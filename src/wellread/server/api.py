@@ -20,9 +20,9 @@ from wellread.present.html import answer_html
 from wellread.server import metrics, service, shapes
 from wellread.server.limits import beside, in_turn
 from wellread.server.menu import AskRequest
+from wellread.server.runs import Numbered
 from wellread.server.session import Here, Telling
 from wellread.server.shapes import RUN_ID, RunRequest
-from wellread.server.sharing import Numbered
 from wellread.server.sse import EventStream, Whole, numbered
 from wellread.server.viewer import of_hit
 

@@ -27,8 +27,7 @@ from wellread.server.limits import Gate, Lines, Listeners, Shared
 from wellread.server.menu import Menu
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions, account_path, collections_path, history_place
-from wellread.server.runs import Runs
-from wellread.server.sharing import Peers
+from wellread.server.runs import Peers, Runs
 from wellread.settings import Settings
 
 _DAY, _HOUR = 86_400, 3_600

@@ -19,11 +19,10 @@ from wellread.present.marks import Marks
 from wellread.present.sections import shown
 from wellread.server.history import TURNS, Record, completed, context, decoded, event_of
 from wellread.server.menu import AskRequest, ReadyRun, Turns
-from wellread.server.runs import Door
+from wellread.server.runs import Door, Numbered
 from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.service import of as service_of
-from wellread.server.sharing import Numbered
 from wellread.server.viewer import NotThere, linked
 
 NO_RUN = "there is no such run"

@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from wellread.server.sharing import Numbered
+from wellread.server.runs import Numbered
 
 Leave = Callable[[], Awaitable[None]]
 _PIECE = 32_768  # bytes; who reads slowly makes room for one in the time that `serving` gives
