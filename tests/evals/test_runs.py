@@ -16,11 +16,12 @@ from typing import Any
 
 import pytest
 
+from wellread.embedding.onnx import OnnxEmbedder
 from wellread.errors import BadOutput
 from wellread.evals import report, results, runs
 from wellread.evals.data import Data, Question, load
 from wellread.evals.results import Result, summary
-from wellread.evals.runs import Cell, ModelJudge, Plan, Remembering, run_cell
+from wellread.evals.runs import Cell, ModelJudge, Plan, run_cell
 from wellread.models.scripted import ScriptedModel
 from wellread.settings import Settings
 from wellread.types import Answer
@@ -105,7 +106,7 @@ async def test_runs_on_tape_cost_nothing_the_second_time(tmp_path: Path, monkeyp
     async def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("the embedder was asked")
 
-    monkeypatch.setattr(Remembering, "embed", refuse)
+    monkeypatch.setattr(OnnxEmbedder, "embed", refuse)
     assert await run_cell(data, Cell("quote"), QUIET, plan, told) == first, "times included"
     next(iter((tmp_path / "recordings").glob("*.gz"))).write_bytes(b"broken")
     monkeypatch.undo()
@@ -118,29 +119,6 @@ async def test_retrieval_alone(tmp_path: Path) -> None:
     assert table["recall@20"] >= table["recall@5"] >= table["recall@1"] > 0
     assert table["em"] is None
     assert table["seconds_p50"] > 0
-
-
-async def test_an_embedder_that_remembers_gives_the_same_vectors() -> None:
-    import numpy as np
-
-    class Counting:
-        name, dimensions = "counting", 2
-        asked = 0
-
-        async def embed(self, texts: Any, *, kind: str) -> Any:
-            self.asked += len(texts)
-            return np.array([[len(text), kind == "query"] for text in texts], dtype=np.float32)
-
-    inner = Counting()
-    embedder = Remembering(inner)  # pyright: ignore[reportArgumentType]
-    first = await embedder.embed(["a", "bb", "a"], kind="passage")
-    again = await embedder.embed(["bb", "ccc"], kind="passage")
-    query = await embedder.embed(["a"], kind="query")
-    assert first.tolist() == [[1, 0], [2, 0], [1, 0]]
-    assert again.tolist() == [[2, 0], [3, 0]]
-    assert query.tolist() == [[1, 1]]
-    assert inner.asked == 4
-    assert (await embedder.embed([], kind="query")).shape == (0, 2)
 
 
 async def test_the_judge_is_asked_only_where_there_is_something_to_judge() -> None:

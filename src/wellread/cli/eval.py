@@ -140,11 +140,11 @@ def _grid(strategies: list[str], params: list[str]) -> list[Cell]:
 
 def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
     from wellread.evals.report import MEASURES
-    from wellread.evals.report import name as named
     from wellread.evals.results import against_first
+    from wellread.evals.runs import Cell
 
     columns = [(key, title) for key, _, title, _ in MEASURES if title and any(table.get(key) is not None for table in tables)]
-    names = [named(table) for table in tables]
+    names = [Cell(table["strategy"], table["params"]).name for table in tables]
     width = max(map(len, [*names, "strategy"]))
     say(f"{tables[0]['data']}: {tables[0]['questions']} questions, effort {tables[0]['effort']}\n")
     for number, part in enumerate(_parts(columns, width)):

@@ -16,6 +16,7 @@ from wellread.core.unicode_safety import encodable
 from wellread.errors import UsageError, optional
 from wellread.evals.data import Question
 from wellread.evals.results import COMPARED, Result, paired
+from wellread.evals.runs import Cell
 from wellread.version import __version__
 
 # What is measured: its name, its title here, its heading on a terminal, and whether it is plotted or stands on a card.
@@ -165,7 +166,7 @@ def write(
 
 
 def _page(tables: Sequence[Mapping[str, Any]], results: Sequence[Sequence[Result]], questions: Sequence[Question]) -> str:
-    names = [name(table) for table in tables]
+    names = [Cell(table["strategy"], table["params"]).name for table in tables]
     first = tables[0]
     asked = f"{first['questions']:,} questions · effort {first['effort']} · {first['model'] or 'no language model'}"
     shown = _scores_plot(names, tables, [(key, title) for key, title, _, where in MEASURES if "plot" in where])
@@ -192,11 +193,6 @@ def _page(tables: Sequence[Mapping[str, Any]], results: Sequence[Sequence[Result
 
 def _figure(svg: str, caption: str) -> str:
     return f"<figure>{svg}<figcaption>{caption}</figcaption></figure>" if svg else ""
-
-
-def name(table: Mapping[str, Any]) -> str:
-    """A run by its strategy and parameters."""
-    return " ".join([table["strategy"], *(f"{key}={value}" for key, value in table["params"].items())])
 
 
 def _cards(table: Mapping[str, Any]) -> str:

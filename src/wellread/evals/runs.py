@@ -12,13 +12,13 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from wellread import events, plugins
 from wellread.core import codec
@@ -33,19 +33,14 @@ from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.progress import Progress
 from wellread.parts import Parts
 from wellread.prompts.render import render
-from wellread.protocols import Embedder, Model
+from wellread.protocols import Model
 from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
 from wellread.text.markers import strip_markers
 from wellread.types import Answer, Completion, Message, Passage, Prompt
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 Told = Callable[[str, int, int], None]
 Judge = Callable[[Question, Answer], Awaitable[float]]
-_REMEMBERED = 50_000  # texts; about 100 MB of vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,43 +66,6 @@ class Plan:
     record: bool | None = None  # None: only what uses a language model
 
 
-class Remembering:
-    """An embedder that embeds each text once: the same passages come up for many questions."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self._known: dict[tuple[str, str], NDArray[np.float32]] = {}
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def dimensions(self) -> int:
-        return self._inner.dimensions
-
-    async def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> NDArray[np.float32]:
-        import numpy as np
-
-        missing = list(dict.fromkeys(text for text in texts if (kind, text) not in self._known))
-        fresh: dict[tuple[str, str], NDArray[np.float32]] = {}
-        if missing:
-            vectors = await self._inner.embed(missing, kind=kind)
-            fresh = {(kind, text): vector for text, vector in zip(missing, vectors, strict=True)}
-            if len(self._known) + len(fresh) <= _REMEMBERED:
-                self._known.update(fresh)
-        rows = [fresh[kind, text] if (kind, text) in fresh else self._known[kind, text] for text in texts]
-        return np.stack(rows) if rows else np.zeros((0, self.dimensions), np.float32)
-
-
-class EvalKit(Parts):
-    """A kit whose embedder remembers."""
-
-    def embedder(self, spec: str | None = None) -> Embedder:
-        name = spec or self.settings.embedder or "onnx"
-        return self._kept("remembering", name, lambda: Remembering(super(EvalKit, self).embedder(spec)))
-
-
 async def run_cell(
     data: Data, cell: Cell, settings: Settings, plan: Plan, told: Told, judge: Judge | None = None
 ) -> list[Result]:
@@ -118,14 +76,13 @@ async def run_cell(
     plan.folder.mkdir(parents=True, exist_ok=True)
     done = len(known)
     told(cell.name, done, len(data.questions))
-    kit = EvalKit(settings)
     slots = asyncio.Semaphore(plan.parallel)
 
     async def one(question: Question) -> Result:
         async with slots:
             return await _one(engine, cell, question, plan, judge)
 
-    async with Engine(settings, kit=kit) as engine:
+    async with Engine(settings) as engine:
         running = [asyncio.create_task(one(question)) for question in waiting]
         try:
             with path.open("a", encoding="utf-8") as file:
