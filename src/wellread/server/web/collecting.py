@@ -16,11 +16,11 @@ from wellread.index.inputs import Item
 from wellread.index.ledger import Entry
 from wellread.reading.kinds import SUFFIXES
 from wellread.reading.registry import by_suffix
-from wellread.server import intake, receiving, service, viewer
+from wellread.server import intake, service, viewer
 from wellread.server.collections import Collection
+from wellread.server.collections_api import Chosen, OfPath, Opened, Progress, View, begin, views
 from wellread.server.limits import beside
 from wellread.server.options import ServerOptions
-from wellread.server.receiving import Chosen, OfPath, Opened, View
 from wellread.server.viewer import COLLECTIONS
 from wellread.server.web.html import Safe, el, field, icon, join, warning
 from wellread.server.web.pages import page
@@ -40,7 +40,7 @@ async def everything(request: Request) -> Response:
 @router.post(COLLECTIONS)
 async def create(request: Request, here: Opened) -> Response:
     """Documents that were refused are told; the others are in."""
-    received = await receiving.create(request, here)
+    received = await begin(request, here)
     if received.one is None:
         return await _shelf(request, received.told, dict(received.fields))
     return await _after(request, Chosen(here, received.one), received.told)
@@ -97,13 +97,13 @@ async def _after(request: Request, chosen: Chosen, refused: str) -> Response:
 
 async def _shown(request: Request, chosen: Chosen, note: str = "") -> Response:
     view, options = await chosen.view(), chosen.here.options
-    return await beside(lambda: page(request, view.one.name, _collection(view, options, note), live=view.running))
+    return await beside(lambda: page(request, view.one.name, _collection(view, options, note), live=view.told.reading))
 
 
 async def _shelf(request: Request, problem: str = "", fields: dict[str, str] | None = None) -> Response:
     here = service.of(request)
-    views = await receiving.views(here)
-    listed = await beside(lambda: _all(views, here.options, problem, fields or {}))
+    there = await views(here)
+    listed = await beside(lambda: _all(there, here.options, problem, fields or {}))
     return page(request, "Your documents", listed, status=400 if problem else 200)
 
 
@@ -144,7 +144,7 @@ def _collection(view: View, options: ServerOptions, note: str) -> Safe:
             _documents(view),
             id="collection",
             data_path=_path(one),
-            data_working=view.running,
+            data_working=view.told.reading,
         ),
         _more(one, options) if one.folder is None else el("p", f"It reads the folder {encodable(one.folder)}.", class_="facts"),
         class_="history shelf",
@@ -168,10 +168,10 @@ def _removal(one: Collection, count: int, document: str) -> Safe:
 
 def _brief(view: View) -> Safe:
     parts = [counted(len(view.items), "document", "documents")]
-    if view.running and view.files[0] < view.files[1]:
-        parts.append(f"reading, {view.files[0]:,} done")
-    elif view.passages:
-        parts.append(counted(view.passages, "passage", "passages"))
+    if view.told.reading and view.told.files.done < view.told.files.of:
+        parts.append(f"reading, {view.told.files.done:,} done")
+    elif view.told.passages:
+        parts.append(counted(view.told.passages, "passage", "passages"))
     if view.one.folder is not None:
         parts.append("a folder of this machine")
     return join(*(el("span", part) for part in parts))
@@ -179,25 +179,25 @@ def _brief(view: View) -> Safe:
 
 def _standing(view: View) -> Safe:
     """How far reading is, as the build itself tells it."""
-    (read, count), (made, wanted) = view.files, view.vectors
+    told, files, vectors = view.told, view.told.files, view.told.vectors
     lines: list[Safe | None] = [el("p", _brief(view), class_="facts")]
-    if view.running and read < count:
-        lines.append(_bar("Reading documents", read, count, "what has been read can be searched already"))
-    elif view.running and made < wanted:
-        lines.append(_bar("Searching by meaning", made, wanted, "by words everything can be searched already"))
-    elif view.running:
+    if told.reading and files.done < files.of:
+        lines.append(_bar("Reading documents", files, "what has been read can be searched already"))
+    elif told.reading and vectors.done < vectors.of:
+        lines.append(_bar("Searching by meaning", vectors, "by words everything can be searched already"))
+    elif told.reading:
         lines.append(el("p", "Looking what is new …", class_="facts"))
-    elif view.problem:
-        lines.append(warning(f"Reading has ended early: {view.problem}"))
-    elif view.one.stopped and (read < count or made < wanted):
-        said = f"Reading was stopped: {read:,} of {count:,} documents can be searched. Refresh to go on."
+    elif told.problem:
+        lines.append(warning(f"Reading has ended early: {told.problem}"))
+    elif told.stopped and (files.done < files.of or vectors.done < vectors.of):
+        said = f"Reading was stopped: {files.done:,} of {files.of:,} documents can be searched. Refresh to go on."
         lines.append(el("p", icon("stop"), said, class_="note"))
     return el("div", *lines, class_="standing")
 
 
-def _bar(what: str, done: int, total: int, meanwhile: str) -> Safe:
-    words = f"{what}: {done:,} of {total:,}; {meanwhile}."
-    return el("p", el("progress", value=done, max=max(total, 1), aria_label=what), el("span", words), class_="bar")
+def _bar(what: str, far: Progress, meanwhile: str) -> Safe:
+    words = f"{what}: {far.done:,} of {far.of:,}; {meanwhile}."
+    return el("p", el("progress", value=far.done, max=max(far.of, 1), aria_label=what), el("span", words), class_="bar")
 
 
 def _actions(view: View) -> Safe:
@@ -205,7 +205,7 @@ def _actions(view: View) -> Safe:
     chosen = urlencode({"source": one.name})
     ask = el("a", icon("send"), "Ask it", href=f"/?{chosen}", class_="button primary") if one.searchable else None
     search = el("a", icon("search"), "Search it", href=f"/search?{chosen}", class_="button") if one.searchable else None
-    doing: tuple[Literal["stop", "refresh"], str] = ("stop", "Stop") if view.running else ("refresh", "Refresh")
+    doing: tuple[Literal["stop", "refresh"], str] = ("stop", "Stop") if view.told.reading else ("refresh", "Refresh")
     form = el("form", el("button", doing[1], class_="button"), method="post", action=f"{_path(one)}/{doing[0]}")
     remove = el("a", icon("delete"), "Remove", href=f"{_path(one)}/remove", class_="button")
     return el("div", ask, search, form, remove, class_="actions")
