@@ -203,7 +203,7 @@ async def retrieve(here: Here, response: ResponseId, stream: bool = False) -> di
     envelope = Envelope(record.id, f"{PREFIX}/{record.strategy}", previous, True, int(record.created))
     if record.state == "running":
         return envelope.response("in_progress", [])
-    return whole(envelope, await here.listen(record.id).ending())
+    return Script(envelope).ending(await here.listen(record.id).ending())[1]
 
 
 @router.delete("/responses/{response}", responses=_GONE)
@@ -235,12 +235,12 @@ async def _events(script: Script, telling: Telling) -> AsyncGenerator[str, None]
     async with aclosing(telling.pieces()) as pieces:
         yield script.opening()
         async for piece in pieces:
-            yield script.delta(piece) if isinstance(piece, str) else script.ending(piece)
+            yield script.delta(piece) if isinstance(piece, str) else script.ending(piece)[0]
 
 
 async def _response(envelope: Envelope, telling: Telling) -> Response:
     ending = await telling.ending()
-    return JSONResponse(whole(envelope, ending), ending.status)
+    return JSONResponse(Script(envelope).ending(ending)[1], ending.status)
 
 
 class InputMessage(Message):
@@ -289,12 +289,6 @@ class ResponseRequest(BaseModel):
         if any(item.type == "item_reference" for item in self.input):
             raise Refused("items cannot be referred to: send previous_response_id or the messages", "input")
         return openai_format.conversation([item for item in self.input if isinstance(item, InputMessage)])
-
-
-def state_of(ending: Ending) -> str:
-    if ending.problem is not None or ending.answer is None:
-        return "failed"
-    return "incomplete" if ending.answer.outcome == "exhausted" else "completed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,14 +370,15 @@ class Script:
         self.said += text
         return before + self._event("response.output_text.delta", **self._part, delta=text, logprobs=[])
 
-    def ending(self, ending: Ending) -> str:
-        """What has not been said yet, then the end of the text, of the message and of the response."""
+    def ending(self, ending: Ending) -> tuple[str, dict[str, Any]]:
+        """What has not been said yet, then the end of the text, of the message and of the response; and the whole response."""
         lines: list[str] = []
         annotations: list[dict[str, Any]] = []
-        state = state_of(ending)
-        if state != "failed" and ending.answer is not None:
-            words, rest = openai_format.said_and_left(ending.answer, self.said)
-            annotations = url_citations(words, ending.answer)
+        answer = None if ending.problem is not None else ending.answer
+        state = "failed" if answer is None else "incomplete" if answer.outcome == "exhausted" else "completed"
+        if answer is not None:
+            words, rest = openai_format.said_and_left(answer, self.said)
+            annotations = [{"type": "url_citation", **one} for one in openai_format.cited(words, answer)]
             lines += [self.delta(rest)] if rest else []
             lines += [self._annotation(number, one) for number, one in enumerate(annotations)]
         output: list[dict[str, Any]] = []
@@ -392,7 +387,7 @@ class Script:
             output = [self.envelope.message("completed" if state == "completed" else "incomplete", part)]
             lines.append(self._end(part, output[0]))
         response = self.envelope.response(state, output, ending)
-        return "".join(lines) + self._event(f"response.{state}", response=response)
+        return "".join(lines) + self._event(f"response.{state}", response=response), response
 
     def _begin(self) -> str:
         item = self.envelope.message("in_progress")
@@ -414,17 +409,3 @@ class Script:
         body = {"type": kind, "sequence_number": self.number, **facts}
         self.number += 1
         return openai_format.line(body, kind)
-
-
-def whole(envelope: Envelope, ending: Ending) -> dict[str, Any]:
-    """The response in one piece."""
-    state = state_of(ending)
-    if state == "failed" or ending.answer is None:
-        return envelope.response("failed", [], ending)
-    words, content = openai_format.said_and_left(ending.answer)
-    part = text_part(content, url_citations(words, ending.answer))
-    return envelope.response(state, [envelope.message(state, part)], ending)
-
-
-def url_citations(words: str, answer: AnswerJson) -> list[dict[str, Any]]:
-    return [{"type": "url_citation", **one} for one in openai_format.cited(words, answer)]
