@@ -158,8 +158,11 @@ def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
         say("")
         for kind, scores in kinds.items():
             say(f"  {kind}: " + ", ".join(f"{name} {value:.3f}" for name, value in scores.items()))
-    for line in against_first(names, results):
-        say(line)
+    for number, (name, score, found) in enumerate(one for one in against_first(names, results) if one[2].difference):
+        sure = "more than chance" if found.p < 0.05 else "may be chance"
+        span = f"{found.low:+.3f} to {found.high:+.3f}"
+        before = "" if number else "\n"
+        say(f"{before}{name} against {names[0]}: {score} {found.difference:+.3f} ({span}, p = {found.p:.3f}: {sure})")
     if any(table.get("judged") is not None for table in tables):
         say(f"\n* the opinion of a language model ({tables[0]['judge']}), not a measurement")
 

@@ -15,7 +15,7 @@ from typing import Any
 from wellread.core.unicode_safety import encodable
 from wellread.errors import UsageError, optional
 from wellread.evals.data import Question
-from wellread.evals.results import COMPARED, Result, paired
+from wellread.evals.results import Result, against_first
 from wellread.evals.runs import Cell
 from wellread.version import __version__
 
@@ -220,15 +220,11 @@ def _table(names: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> str:
 
 def _comparison(names: Sequence[str], results: Sequence[Sequence[Result]]) -> str:
     rows: list[str] = []
-    for one, others in zip(names[1:], results[1:], strict=True):
-        for score in COMPARED:
-            found = paired(results[0], others, score)
-            if found is not None:
-                way = "" if found.p >= 0.05 else "up" if found.difference > 0 else "down"
-                cells = (f"{found.low:+.3f} to {found.high:+.3f}", f"{found.p:.3f}")
-                numbers = "".join(f"<td class=n>{cell}</td>" for cell in cells)
-                change = f"<td class='n {way}'>{found.difference:+.3f}</td>"
-                rows.append(f"<tr><td>{_text(one)}</td><td>{score}</td>{change}{numbers}</tr>")
+    for one, score, found in against_first(names, results):
+        way = "" if found.p >= 0.05 else "up" if found.difference > 0 else "down"
+        cells = (f"{found.low:+.3f} to {found.high:+.3f}", f"{found.p:.3f}")
+        numbers = "".join(f"<td class=n>{cell}</td>" for cell in cells)
+        rows.append(f"<tr><td>{_text(one)}</td><td>{score}</td><td class='n {way}'>{found.difference:+.3f}</td>{numbers}</tr>")
     if not rows:
         return ""
     titles = "".join(f"<th class=n>{title}</th>" for title in ("difference", "95 %", "p"))

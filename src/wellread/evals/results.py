@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log2
 from typing import Any
@@ -327,14 +327,9 @@ def paired(first: Sequence[Result], second: Sequence[Result], score: str) -> Com
     return compare([one.scores[score] for one, _ in both], [other.scores[score] for _, other in both], weights)
 
 
-def against_first(names: Sequence[str], results: Sequence[Sequence[Result]]) -> list[str]:
-    """Lines on how each further run differs from the first."""
-    lines: list[str] = []
+def against_first(names: Sequence[str], results: Sequence[Sequence[Result]]) -> Iterator[tuple[str, str, Comparison]]:
+    """How each further run differs from the first: its name, the score, the difference."""
     for name, others in zip(names[1:], results[1:], strict=True):
         for score in COMPARED:
-            found = paired(results[0], others, score)
-            if found is not None and found.difference:
-                sure = "more than chance" if found.p < 0.05 else "may be chance"
-                span = f"{found.low:+.3f} to {found.high:+.3f}"
-                lines.append(f"{name} against {names[0]}: {score} {found.difference:+.3f} ({span}, p = {found.p:.3f}: {sure})")
-    return ["", *lines] if lines else []
+            if (found := paired(results[0], others, score)) is not None:
+                yield name, score, found
