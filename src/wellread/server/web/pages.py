@@ -291,7 +291,7 @@ async def as_markdown(here: Here, run: RunId, marks: Marks = "text") -> Response
 
     async def parts() -> AsyncGenerator[str, None]:
         yield f"# {plain(name)}"
-        async for each in _runs(here, record):
+        async for each in here.conversation(record):
             yield "\n\n" + await beside(lambda each=each: _section(each, here.base, marks))
         yield "\n"
 
@@ -305,7 +305,7 @@ async def as_json(here: Here, run: RunId) -> Response:
     async def parts() -> AsyncGenerator[str, None]:
         yield f'{{"name": {_json(name)}, "thread": {_json(record.thread)}, "runs": ['
         before = "\n"
-        async for each in _runs(here, record):
+        async for each in here.conversation(record):
             yield before + await beside(lambda each=each: _json(shapes.exported(each, here.base)))
             before = ",\n"
         yield "\n]}\n"
@@ -348,19 +348,8 @@ async def _thread(here: Session, run: str) -> tuple[str, Record]:
     record = await here.run(run)
     if name := (await here.service.history.names()).get(record.thread):
         return name, record
-    async with aclosing(_runs(here, record)) as runs:
-        return (await anext(runs)).question, record
-
-
-async def _runs(here: Session, record: Record) -> AsyncGenerator[Record]:
-    """The runs of its conversation from the first on; itself where they have been removed just now."""
-    none = True
     async with aclosing(here.conversation(record)) as runs:
-        async for each in runs:
-            none = False
-            yield each
-    if none:
-        yield record
+        return (await anext(runs, record)).question, record  # itself, where all have been removed just now
 
 
 def _json(value: object) -> str:
