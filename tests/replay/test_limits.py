@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from wellread.core.timeouts import Limiter
-from wellread.replay.record import Recorder
-from wellread.replay.recording import load
+from wellread.replay.record import Recorder, load
 from wellread.replay.runs import Player
 from wellread.run import Environment
 from wellread.types import Completion

@@ -28,8 +28,7 @@ from wellread.parts import Parts
 from wellread.protocols import Source
 from wellread.replay.one_at_a_time import RecordedLimit, Struck, Threads
 from wellread.replay.parts import ON_TAPE, PartsOnTape
-from wellread.replay.record import Recorder, fingerprint
-from wellread.replay.recording import Call, Recording, check_header, load
+from wellread.replay.record import Call, Recorder, Recording, check_header, fingerprint, load
 from wellread.run import Environment
 from wellread.settings import Settings
 from wellread.types import Completion, Fault
