@@ -52,9 +52,7 @@ def read_pdf(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_F
             read[number - 1] = _recognised(document, number - 1)
             recognised.add(number)
     inner = without_margins(read)
-    pages = [
-        pdflines.with_whole_cells(pdflines.apart(lines)) for lines in (inner if any(inner) else read)
-    ]  # all pages may say the same
+    pages = list(map(pdflines.with_whole_cells, inner if any(inner) else read))  # all pages may say the same
     title = _title(said, read)
     body_size = pdfblocks.body_size(pages)
     blocks = pdfblocks.blocks(pages, headings(pages, outline, body_size))

@@ -263,10 +263,10 @@ _TERM = re.compile(r"[\w./${}()-]{1,40}")
 _WIDEST_GAP = 1.18  # times the usual distance of lines; more parts paragraphs
 
 
-def blocks(pages: Sequence[Sequence[Line]], heads: Sequence[Mapping[int, Heading]], first_page: int = 1) -> list[Block]:
+def blocks(pages: Sequence[Sequence[Line]], heads: Sequence[Mapping[int, Heading]]) -> list[Block]:
     """All pages as one text; a paragraph that runs over a page's end belongs to the page it begins on."""
     writer = _Writer(_leading(pages))
-    for number, (lines, here) in enumerate(zip(pages, heads, strict=True), start=first_page):
+    for number, (lines, here) in enumerate(zip(pages, heads, strict=True), start=1):
         writer.page(lines, here, number)
     writer.end()
     return writer.blocks

@@ -144,13 +144,14 @@ def _cells(page: Any, text: str, start: int, least: float) -> tuple[tuple[str, .
 
 
 def in_order(found: Sequence[Line]) -> list[Line]:
-    """As they come, which is how they were set, unless that jumps up and down the page."""
+    """As they come, which is how they were set, unless that jumps up and down the page, or goes row by row over two columns."""
     jumps = sum(after.y > before.y + before.size for before, after in pairwise(found))
-    return list(found) if jumps <= 3 else _by_columns(found)
-
-
-def _by_columns(found: Sequence[Line]) -> list[Line]:
-    return by_columns(sorted(found, key=lambda line: (-round(line.y / 2), line.left)))
+    wide = {id(line) for line in found if len(line.cells) == 2 and min(map(len, line.cells)) > PROSE}
+    by_rows = len(wide) >= max(5, 0.5 * len(found))
+    if jumps <= 3 and not by_rows:
+        return list(found)
+    parts = [half for line in found for half in (_halves(line) if by_rows and id(line) in wide else (line,))]
+    return by_columns(sorted(parts, key=lambda line: (-round(line.y / 2), line.left)))
 
 
 def by_columns(found: Sequence[L], least: int = 0) -> list[L]:
@@ -202,15 +203,6 @@ def _gutter(found: Sequence[Line], least: int) -> float | None:
         if all(median(len(line.text) for line in side) >= least for side in sides):
             return place - 0.5
     return None
-
-
-def apart(found: Sequence[Line]) -> list[Line]:
-    """Lines of two columns that were set row by row, as two lines each."""
-    wide = {id(line) for line in found if len(line.cells) == 2 and min(map(len, line.cells)) > PROSE}
-    if len(wide) < max(5, 0.5 * len(found)):
-        return list(found)
-    halves = [half for line in found for half in (_halves(line) if id(line) in wide else (line,))]
-    return _by_columns(halves)
 
 
 def _halves(line: L) -> tuple[L, L]:
