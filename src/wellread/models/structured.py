@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, Generic, TypeVar, cast
 
 from wellread.errors import BadOutput
@@ -29,8 +29,8 @@ _LONGEST_REPAIR = 5_000  # repairing takes long on long texts, and longer on dee
 _MOST_REPAIRS = 3  # fenced parts
 _DEEPEST_REPAIR = 30
 _DEEPEST = 100  # brackets in each other: what reads and shows a value goes as deep as it does
-_MOST_IN_A_ROW = 20  # values
 _MOST_SIGNS = 300  # brackets, quotation marks and the like: the time that a repair takes grows with their square, or worse
+_SIGN = re.compile(r"""[{}\[\]"'“”‘’\\,:/#*`-]""")
 
 
 class Misfit(ValueError):
@@ -176,9 +176,10 @@ def repaired(text: str) -> object | None:
     start = _OPENING.search(text)
     if start is None or _depth(text) > _DEEPEST_REPAIR:
         return None
-    broken = _first_few(text[start.start() : start.start() + _LONGEST_REPAIR])
+    broken = text[start.start() : start.start() + _LONGEST_REPAIR]
+    last = next(islice(_SIGN.finditer(broken), _MOST_SIGNS - 1, None), None)
     try:
-        value = cast("object", repair_json(broken, return_objects=True))
+        value = cast("object", repair_json(broken[: last.end()] if last else broken, return_objects=True))
     except (ValueError, RecursionError):
         return None
     if isinstance(value, list) and start.group() == "{":
@@ -186,18 +187,6 @@ def repaired(text: str) -> object | None:
         objects = [cast("object", item) for item in cast("list[object]", value) if isinstance(item, dict) and item]
         return objects[0] if objects else None
     return cast("object", value) if isinstance(value, dict | list) and value else None
-
-
-def _first_few(text: str) -> str:
-    """The text up to the end of its first values, or to its last sign that there is time for."""
-    depth = closed = 0
-    for count, sign in enumerate(re.finditer(r"""[{}\[\]"'“”‘’\\,:/#*`-]""", text), 1):
-        if sign[0] in "{}[]":
-            depth += 1 if sign[0] in "{[" else -1
-            closed += depth == 0
-        if closed == _MOST_IN_A_ROW or count == _MOST_SIGNS:
-            return text[: sign.end()]
-    return text
 
 
 def is_deep(text: str) -> bool:
