@@ -154,11 +154,6 @@ _SKIPPED = words(
 _NEVER_TEXT = words("script style template svg iframe option object video audio canvas map")
 _HEAD = frozenset({"head", "title", "meta", "link", "base"})
 _LINE_BREAK = "\x0b"
-# what moves cursors and colours terminals; no text needs it
-_CONTROLS = {
-    **dict.fromkeys([*range(9), *range(14, 28), *range(127, 160)]),
-    **dict.fromkeys([12, *range(28, 32), 133], " "),
-}
 _OUTWARD = ("http:", "https:", "//", "mailto:", "ftp:")
 _TURNING = words("next prev previous up start contents index top")
 _TURNING_KEYS = frozenset("nphu")
@@ -319,7 +314,7 @@ class _Builder(Target):
 
     def _flush(self) -> None:
         pieces, self._pieces = self._pieces, []
-        raw = "".join([text for text, _ in pieces]).translate(_CONTROLS)
+        raw = "".join([text for text, _ in pieces])
         if not raw or raw.isspace() or not self._stack:
             return
         node = self._stack[-1]
