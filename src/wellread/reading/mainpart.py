@@ -164,9 +164,14 @@ _SENTENCE_ENDS = frozenset('.!?"”»。！？…')
 
 def _without_noise(runs: list[Run]) -> list[Run]:
     kept: list[Run] = []
+    pointing = False  # after "Related stories:", the list that follows is not text
     for run in runs:
+        frame = run.node.frame
+        if pointing and frame is not None and frame.linked * 4 > frame.words:
+            continue
+        pointing = points_away(run.text, run.words)
         is_title = run.node.tag == "h1" and not kept  # it stands elsewhere; a later h1 is a heading like others
-        if not points_away(run.text, run.words) and not is_title and not _is_noise(run):
+        if not pointing and not is_title and not _is_noise(run):
             kept.append(run)
     return _without_signature(_without_scraps(kept))
 
