@@ -139,6 +139,10 @@ Say nothing.
 
 A point.
 
+=item fill
+
+  $lamp->fill;
+
 =item alone
 
 =back
@@ -163,6 +167,8 @@ def test_pod() -> None:
         ("code", "$lamp->fill;"),
         ("entry1", "-q, --quiet: Say nothing."),
         ("item1", "A point."),
+        ("entry1", "fill"),
+        ("code", "$lamp->fill;"),
         ("entry1", "alone"),
     ]
 

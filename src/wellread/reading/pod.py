@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 
-from wellread.reading.builder import code, entry, titled
+from wellread.reading.builder import Builder, titled
 from wellread.text.inert import unescaped
 from wellread.types import Block, Page
 
@@ -17,45 +16,41 @@ _ASIDE = frozenset({"html", "latex", "roff", "man", "comment", "tex", "xml"})  #
 
 
 def read_pod(text: str, url: str, name: str = "") -> Page:
-    blocks = list(_pod(text))
-    begins = len(blocks) > 1 and blocks[0] == Block("heading", "NAME", 1)  # as manuals do: "lamp - light"
-    return titled("pod", blocks, url, name, blocks[1].text.partition(" - ")[0] if begins else "")
-
-
-def _pod(text: str) -> Iterator[Block]:
+    made = Builder(_said)
     depth, aside = 0, ""
-    terms: list[str] = []
     for part in re.split(r"\n[ \t]*\n+", text):
         part = part.strip("\n")
         found = _COMMAND.match(part)
-        command, said = (found[1], _said(found[2])) if found else ("", "")
+        command, said = (found[1], found[2].strip()) if found else ("", part)
         if aside or command in {"begin", "for"}:
             first = said.partition(" ")[0]
             aside = "" if command == "end" else aside or (first if command == "begin" and first.strip(":") in _ASIDE else "")
         elif re.fullmatch(r"head[1-6]", command):
-            yield Block("heading", said, int(command[4]))
+            made.heading(said, int(command[4]))
         elif command == "over":
             depth = min(depth + 1, _DEEPEST)
         elif command == "back":
-            if any(terms):
-                yield Block("entry", _joined(terms), depth)
-            depth, terms = max(depth - 1, 0), []
+            made.flush()
+            depth = max(depth - 1, 0)
+        elif command == "item" and made.kind == "entry" and not made.lines:  # explained together
+            made.term, made.depth = ", ".join(filter(None, (made.term, said))), depth
         elif command == "item":
-            terms.append(said)
+            made.begin("entry", term=f"{said}." if said.isdecimal() else said, depth=depth)
         elif not command and part.strip():
-            yield from _paragraph(part, _joined(terms), depth)
-            terms = []
+            _paragraph(part, made)
+    made.flush()
+    blocks = made.blocks
+    begins = len(blocks) > 1 and blocks[0] == Block("heading", "NAME", 1)  # as manuals do: "lamp - light"
+    return titled("pod", blocks, url, name, blocks[1].text.partition(" - ")[0] if begins else "")
 
 
-def _joined(terms: Iterable[str]) -> str:
-    return ", ".join(filter(None, terms))
-
-
-def _paragraph(part: str, term: str, depth: int) -> list[Block]:
+def _paragraph(part: str, made: Builder) -> None:
     if part[:1] in " \t":
-        return code([part.expandtabs()])
-    term = f"{term}." if term.isdecimal() else term
-    return [entry(term, _said(part), depth) if term else Block("paragraph", _said(part))]
+        made.begin("code", *part.expandtabs().split("\n"))
+    elif made.kind == "entry" and not made.lines:
+        made.lines.append(part)
+    else:
+        made.begin("paragraph", part)
 
 
 def _said(text: str) -> str:
