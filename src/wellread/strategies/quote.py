@@ -43,7 +43,7 @@ from wellread.strategies import likely_sentences
 from wellread.strategies.likely_sentences import Asked, Candidate, Scored, by_words
 from wellread.strategies.recipe import Recipe, by_rules
 from wellread.text.neighbours import places
-from wellread.text.places import bare_title
+from wellread.text.places import bare_title, name
 from wellread.text.quoting import one_after_another, quoted, surrounded, with_context, with_what_follows
 from wellread.text.sentences import statements
 from wellread.types import Answer, Hit, Near, Passage
@@ -101,7 +101,7 @@ class Quote(Recipe[QuoteParams]):
             return await run.answer("", outcome="unsure", reason=why, asks=meant.asks)
         tracker = _judging(run)
         if run.language is not None and tracker is None:
-            return await self._in_its_language(run, meant.question, run.language)
+            return await self._by_words(run, meant.question, run.language)
         if (asked := comparison(meant.question)) and (decided := await self._by_comparing(run, tracker, asked)):
             return decided
         if tracker is not None:
@@ -113,24 +113,6 @@ class Quote(Recipe[QuoteParams]):
 
         search, least = partial(self._search, run), self.params.min_confidence
         return await compare(run, tracker, asked, search, partial(_quoted, run), least)
-
-    async def _in_its_language(self, run: Run, asked: str, language: str) -> Answer:
-        """Search and quote by the words of a language that the evaluator does not know, and say so."""
-        note = f"the question is in {NAMES[language]}, which the evaluator was not trained for: quoted by words alone"
-        run.emit(Notice(note, "info"))
-        run.notes.append(note)
-        found = await self._search(run, asked)
-        ranked = likely_sentences.rank_foreign(asked, language, found)
-        if not ranked:
-            return await unsure(run, _nothing(run))
-        run.emit(_ranking(ranked))
-        sure = ranked[0].confidence
-        near = nearest(likely_sentences.asked(asked, found), list({one.passage.id: one.passage for one in _of(ranked)}.values()))
-        if sure < self._least:
-            why = f"nothing found fits the question (best match: {ranked[0].candidate.passage.title}, {sure:.0%} sure)"
-            return await unsure(run, why, sure, near)
-        text = _quoted(run, likely_sentences.near_best(ranked, self.params.max_sentences))
-        return await self._tell(run, text, sure, near)
 
     @property
     def _least(self) -> float:
@@ -206,8 +188,7 @@ class Quote(Recipe[QuoteParams]):
             return await unsure(run, _nothing(run))
         near = list({one.passage.id: one for row in zip_longest(*all_near) for one in row if one}.values())
         if sure < self._least or not (reading.whole or run.spent):
-            why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
-            return await unsure(run, why, sure, near)
+            return await unsure(run, _too_unsure(reached[-1].trail.passages[0][0], sure), sure, near)
         from wellread.ranking.answers import to_be_told
 
         parts = [(part, part.sentences[: self.params.max_sentences]) for part in (*reached, *reading.led)]
@@ -219,26 +200,33 @@ class Quote(Recipe[QuoteParams]):
         short = "; ".join(one.text for one in reached) if all(one.text for one in reached) else None
         return await self._tell(run, text, sure, near, short, reading.missing)
 
-    async def _by_words(self, run: Run, asked: str) -> Answer:
-        """Search, choose, follow a cross-reference, quote."""
-        parts = halves(asked)
+    async def _by_words(self, run: Run, asked: str, language: str | None = None) -> Answer:
+        """Search, choose, follow a cross-reference, quote; in a language that the small models do not know by its words alone."""
+        parts = halves(asked) if language is None else [asked]
+        if language is not None:
+            note = f"the question is in {NAMES[language]}, which the evaluator was not trained for: quoted by words alone"
+            run.emit(Notice(note, "info"))
+            run.notes.append(note)
         found = await self._search(run, parts[0])
-        if not found:
-            return await unsure(run, _nothing(run))
         question = likely_sentences.asked(parts[0], found)
-        ranked = await likely_sentences.rank(run, question, likely_sentences.candidates(found))
+        if language is not None:
+            ranked = likely_sentences.rank_foreign(asked, language, found)
+        else:
+            ranked = await likely_sentences.rank(run, question, likely_sentences.candidates(found))
+        if not ranked:
+            return await unsure(run, _nothing(run))
         run.emit(_ranking(ranked))
         best = ranked[0]
-        near = nearest(question, list({one.passage.id: one.passage for one in _of(ranked)}.values()))
+        near = nearest(question, list({one.candidate.passage.id: one.candidate.passage for one in ranked}.values()))
         if best.confidence < self._least:
-            why = f"nothing found fits the question (best match: {best.candidate.passage.title}, {best.confidence:.0%} sure)"
-            return await unsure(run, why, best.confidence, near)
-        chosen = [best.candidate]
-        if self.params.follow and self.params.max_sentences > 1:
-            chosen += await self._follow(run, best.candidate, found, parts, asked)
-            run.emit(Decided("two steps" if len(chosen) > 1 else "one step"))
-        if len(chosen) == 1:
-            chosen += _close_second(ranked)
+            return await unsure(run, _too_unsure(best.candidate.passage, best.confidence), best.confidence, near)
+        if language is not None:
+            chosen = likely_sentences.near_best(ranked, self.params.max_sentences)
+        else:
+            chosen = [best.candidate]
+            if self.params.follow and self.params.max_sentences > 1:
+                chosen += await self._follow(run, best.candidate, found, parts, asked)
+                run.emit(Decided("two steps" if len(chosen) > 1 else "one step"))
         return await self._tell(run, _quoted(run, chosen[: self.params.max_sentences]), best.confidence, near)
 
     async def _search(self, run: Run, text: str, limit: int = 0) -> list[Passage]:
@@ -287,9 +275,7 @@ def _second_step(question: Asked, first: Candidate, one: Candidate, open_before:
     score = gain + 0.2 * likely_sentences.holds_wanted(question, one) + 0.1 * (came_from in one.text.casefold())
     if one.passage.title == first.passage.title:
         return score - 0.1, gain
-    if title in first.text.casefold():  # the first sentence names what the second is about
-        return score + 0.4, gain
-    if title in question.text.casefold():  # the other side of a comparison
+    if title in f"{first.text}\n{question.text}".casefold():  # the first sentence names it, or it is the other side of a comparison
         return score + 0.4, gain
     return score - (0.0 if title in first.passage.text.casefold() else 0.2), gain
 
@@ -299,14 +285,13 @@ def _needed(parts: Sequence[str], gain: float, covered: float) -> bool:
     return len(parts) > 1 or _CHOICE.search(parts[0]) is not None or (covered < 0.8 and gain >= 0.05)
 
 
-def _close_second(ranked: Sequence[Scored]) -> list[Candidate]:
-    """A runner-up that fits nearly as well is quoted too."""
-    return [one.candidate for one in ranked[1:2] if ranked[0].score - one.score < 0.15]
-
-
 def _nothing(run: Run) -> str:
     """Why there is no answer when nothing was found: also because a source could not be asked."""
     return "; ".join(["nothing was found", *list(dict.fromkeys(run.failures))[:3]])
+
+
+def _too_unsure(best: Passage, sure: float) -> str:
+    return f"nothing found answers the question (best match: {name(best)}, {sure:.0%} sure)"
 
 
 def _way(reached: Sequence[Reached]) -> str:
@@ -328,10 +313,6 @@ def _in_context(one: Candidate) -> Candidate:
 def _told(one: Candidate, number: str) -> str:
     text = one.passage.text
     return quoted(text[one.start : with_what_follows(text, one.end)], number)
-
-
-def _of(ranked: Sequence[Scored]) -> list[Candidate]:
-    return [one.candidate for one in ranked]
 
 
 def _ranking(ranked: Sequence[Scored]) -> Ranked:

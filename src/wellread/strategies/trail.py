@@ -81,11 +81,6 @@ class Reached:
         worst_first = [one for one in reversed(self.trail.answers) if one.kind == "text"]
         return {one.chain[-1].id: (one.verdict.start, one.verdict.end) for one in worst_first}
 
-    @property
-    def nearest(self) -> str:
-        """The title of the passage that comes closest."""
-        return self.trail.passages[0][0].title
-
 
 def ranking(trail: Trail, most: int) -> Ranked:
     """The event that tells what the evaluator made of the passages."""
@@ -152,10 +147,12 @@ def _defined(term: Term, reached: Reached, found: Sequence[Passage]) -> Reached:
     if said is None:
         strays = term.certain and reached.text and not term.stands_beside(reached.text, reached.sentences[0].text)
         return replace(reached, text="", confidence=min(reached.confidence, _UNDEFINED)) if strays else reached
-    if said.tells(reached.text) or (reached.text and not term.certain and reached.text in said.sentence.text):
+    sentence, says = said
+    at = sentence.text.find(reached.text, says if term.certain else 0) if reached.text else -1
+    if at >= 0 and (not term.certain or len(sentence.text[says:at].split()) <= 1):  # how the definition begins, or a fact in it
         return reached
     sure = max(reached.confidence, _DEFINED)
-    return replace(reached, text="", chain=(said.sentence.passage,), sentences=(said.sentence,), confidence=sure)
+    return replace(reached, text="", chain=(sentence.passage,), sentences=(sentence,), confidence=sure)
 
 
 def _with_default(reached: Reached) -> Reached:
@@ -316,19 +313,6 @@ def _leading(question: likely_sentences.Asked, one: Candidate, others: set[str])
     return question.coverage(likely_sentences.keys_of(one)) + 0.5 * named
 
 
-@dataclass(frozen=True, slots=True)
-class Defined:
-    """A sentence that says what a term is, and from where on it does."""
-
-    sentence: Candidate
-    says: int
-
-    def tells(self, short: str) -> bool:
-        """Whether a short answer is how the definition begins: "a simple movie encoder", and not a word out of its middle."""
-        at = self.sentence.text.find(short, self.says)
-        return bool(short) and at >= 0 and len(self.sentence.text[self.says : at].split()) <= 1
-
-
 def possible(question: str, answers: Sequence[Best[Passage]]) -> list[Best[Passage]]:
     """The answers that are of a kind that the question asks for."""
     if asks_yes_no(question):
@@ -392,7 +376,7 @@ def _spelt_out(term: Term, passages: Sequence[Passage]) -> tuple[str, Candidate]
     return next(((said, one) for said, one in every if said), None)
 
 
-def defined(term: Term, passages: Sequence[Passage]) -> Defined | None:
-    """The first sentence of the passages that says what something is."""
+def defined(term: Term, passages: Sequence[Passage]) -> tuple[Candidate, int] | None:
+    """The first sentence of the passages that says what something is, and from where on it does."""
     every = ((one, term.defined_in(one.text)) for one in likely_sentences.candidates(passages))
-    return next((Defined(one, begun.end()) for one, begun in every if begun), None)
+    return next(((one, begun.end()) for one, begun in every if begun), None)
