@@ -1,33 +1,10 @@
-"""Defaults: who asks for one, who tells one, and to whom a line "Default: 21" belongs."""
+"""Defaults: who asks for one, who tells one, and where an entry begins."""
 
 from __future__ import annotations
 
 import pytest
 
-from wellread.questions.defaults import asks_default, begins_entry, default_alone, is_meant
-
-MANUAL = """lampd runs in the background.
-
---wire <file>: Where the socket of lampd is. Default value: /run/lampd.wire
-
---settings <file>: Read this configuration file.
-
---lamps <number>: How many lamps lampd can keep burning at once. Note: each needs a wire. Default value: 40
-
-listen_port: The port for lamps that report. It must be free.
-
-Default: 21
-
-report_port: The port for lamps that report over a radio.
-
-Default: 22
-
-The configuration file is read after lampd has changed its root.
-
---root <folder>
-
-Where the root is. Default value: /srv/lampd
-"""
+from wellread.questions.defaults import asks_default, begins_entry, default_alone
 
 
 @pytest.mark.parametrize(
@@ -63,34 +40,6 @@ def test_a_default_that_stands_alone(sentence: str, value: str | None) -> None:
 )
 def test_some_questions_ask_for_a_default(question: str, asks: bool) -> None:
     assert asks_default(question) is asks
-
-
-@pytest.mark.parametrize(
-    ("question", "value"),
-    [
-        ("Where is the socket of lampd by default?", "/run/lampd.wire"),
-        ("How many lamps can lampd keep burning by default?", "40"),
-        ("Which port is for lamps that report over a radio by default?", "22"),
-        ("What is the default listen_port?", "21"),
-        ("What is the default root of lampd?", "/srv/lampd"),
-        ("Which file is the default configuration of lampd?", None),  # the entry that speaks of it has none
-        ("What is the default configuration file of lampd?", None),
-        ("Who owns the box by default?", None),
-        ("How loud does the bell of lampd ring by default?", None),
-    ],
-)
-def test_a_line_tells_the_default_of_the_entry_above_it(question: str, value: str | None) -> None:
-    places = [
-        MANUAL.index(line)
-        for line in ("Default value: /run", "Default value: 40", "Default: 21", "Default: 22", "Default value: /srv")
-    ]
-    meant = [at for at in places if is_meant(question, "lampd(8)", MANUAL, at)]
-    told = [default_alone(MANUAL[at:].splitlines()[0]) for at in meant]
-    assert told == ([value] if value else [])
-
-
-def test_a_place_without_a_default_tells_none() -> None:
-    assert not is_meant("What does lampd run in by default?", "lampd(8)", MANUAL, 0)
 
 
 def test_a_label_begins_a_line() -> None:

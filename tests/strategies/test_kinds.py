@@ -93,21 +93,13 @@ def test_a_phrase_is_no_default_where_nothing_says_so() -> None:
 
     answers = [read("20"), read("21"), read("300 seconds")]
     assert [one.text for one in trail.possible("Which port does ftpd use by default?", answers)] == ["21", "300 seconds"]
-    assert [one.text for one in trail.possible("Which user runs ftpd by default?", answers)] == ["300 seconds"]
     assert len(trail.possible("Which port does data come from?", answers)) == len(answers)
 
 
 @pytest.mark.parametrize(
-    ("entry", "question", "value"),
-    [
-        ("listen_port", "Which port does it listen on by default?", "21"),
-        ("banner", "What is said first by default?", None),
-        ("idle", "How long does it wait by default?", "300 seconds"),
-        ("most", "How many may come by default?", "0 (unlimited)"),
-        ("most", "What is the default configuration?", None),
-    ],
+    ("entry", "value"), [("listen_port", "21"), ("banner", None), ("idle", "300 seconds"), ("most", "0 (unlimited)")]
 )
-def test_the_default_of_an_entry_stands_below_it(entry: str, question: str, value: str | None) -> None:
+def test_the_default_of_an_entry_stands_below_it(entry: str, value: str | None) -> None:
     text = (
         "listen_port: The port it listens on. Only for standalone servers.\n\nDefault: 21\n\n"
         "banner: What is said first.\n\nidle: How long it waits.\n\n(default: 300 seconds)\n\n"
@@ -115,6 +107,6 @@ def test_the_default_of_an_entry_stands_below_it(entry: str, question: str, valu
     )
     passage = Passage("p", text, "ftpd")
     (said,) = [one for one in likely_sentences.candidates([passage]) if one.text.startswith(entry)]
-    found = trail.default_below(question, said)
+    found = trail.default_below(said)
     assert (found[0] if found else None) == value
     assert found is None or found[1].text.lower().strip("(").startswith("default")

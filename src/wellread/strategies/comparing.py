@@ -69,7 +69,7 @@ async def _read(run: Run, tracker: Evaluator | None, asked: Comparison, side: st
     if not found:
         return None
     if tracker and plan:
-        one = await trail.reach(run, tracker, question, found, plan, slack=trail.PART)
+        one = await trail.reach(run, tracker, question, found, plan)
         sentence, words, sure = one.sentences[0], one.text or one.sentences[0].text, one.confidence
     else:
         best = (await likely_sentences.rank(run, likely_sentences.asked(question, found), likely_sentences.candidates(found)))[0]

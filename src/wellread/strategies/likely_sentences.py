@@ -132,21 +132,20 @@ class Scored:
     confidence: float = 0.0
 
 
-async def rank(run: Run, question: Asked, sentences: Sequence[Candidate], known: dict[str, float] | None = None) -> list[Scored]:
-    """The sentences by words; the best of them again by words and meaning, best first. `known` keeps how near they are."""
-    known = {} if known is None else known
+async def rank(run: Run, question: Asked, sentences: Sequence[Candidate]) -> list[Scored]:
+    """The sentences by words; the best of them again by words and meaning, best first."""
     allowed = ALLOWED[run.kit.effort]
     words = sorted(((by_words(question, one), one) for one in sentences), key=lambda pair: -pair[0])[: allowed.sentences]
     if allowed.behind is not None:
         words = [pair for pair in words if pair[0] > words[0][0] - allowed.behind]
-    texts = [f"{bare_title(one.passage.title)}: {one.text}" for _, one in words]
-    if new := [text for text in texts if text not in known]:
-        embedder = run.kit.embedder()
-        asked = await run.timed(embedder.embed([question.text], kind="query"))
-        known |= zip(new, ((await run.timed(embedder.embed(new, kind="passage"))) @ asked[0]).tolist(), strict=True)
+    if not words:
+        return []
+    embedder, texts = run.kit.embedder(), [f"{bare_title(one.passage.title)}: {one.text}" for _, one in words]
+    asked = await run.timed(embedder.embed([question.text], kind="query"))
+    meanings = ((await run.timed(embedder.embed(texts, kind="passage"))) @ asked[0]).tolist()
     scored = [
-        Scored(one, score + 2 * known[text], _confidence(question, one, known[text]))
-        for (score, one), text in zip(words, texts, strict=True)
+        Scored(one, score + 2 * meaning, _confidence(question, one, meaning))
+        for (score, one), meaning in zip(words, meanings, strict=True)
     ]
     return sorted(scored, key=lambda one: -one.score)
 

@@ -142,7 +142,7 @@ class Quote(Recipe[QuoteParams]):
         if (inner := described(asked)) and (reading := await self._through(run, tracker, inner)):
             return reading
         parts = halves(asked)
-        plan, slack = (tracker.plan, trail.WHOLE) if len(parts) == 1 else (trail.shared(tracker.plan), trail.PART)
+        plan = tracker.plan if len(parts) == 1 else trail.shared(tracker.plan)
         reached: list[Reached] = []
         missing: list[str] = []
         for part in parts:
@@ -152,7 +152,7 @@ class Quote(Recipe[QuoteParams]):
                 break
             question = resolved(part, sure[0].subject) if sure and not stand_alone(parts) else part
             found = await self._search(run, question, plan.singles)
-            one = await trail.reach(run, tracker, question, found, plan, slack=slack) if found else None
+            one = await trail.reach(run, tracker, question, found, plan) if found else None
             if one is not None:
                 run.emit(trail.ranking(one.trail, self.params.results))
                 reached.append(one)
@@ -168,7 +168,7 @@ class Quote(Recipe[QuoteParams]):
         reached: list[Reached] = []
         for _ in range(2):
             found = await self._search(run, question, plan.singles)
-            one = await trail.reach(run, tracker, question, found, plan, slack=trail.PART) if found else None
+            one = await trail.reach(run, tracker, question, found, plan) if found else None
             if one is None or not one.text or one.confidence < _SURE_PART:
                 return None
             run.emit(trail.ranking(one.trail, self.params.results))
@@ -275,7 +275,7 @@ def _second_step(question: Asked, first: Candidate, one: Candidate, open_before:
     score = gain + 0.2 * likely_sentences.holds_wanted(question, one) + 0.1 * (came_from in one.text.casefold())
     if one.passage.title == first.passage.title:
         return score - 0.1, gain
-    if title in f"{first.text}\n{question.text}".casefold():  # the first sentence names it, or it is the other side of a comparison
+    if title in f"{first.text}\n{question.text}".casefold():  # the first names it, or it is the other side of a comparison
         return score + 0.4, gain
     return score - (0.0 if title in first.passage.text.casefold() else 0.2), gain
 

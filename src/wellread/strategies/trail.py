@@ -1,7 +1,7 @@
 """quote with the evaluator: follow the question through passages, read the answer, quote what carries it.
 
 Two readers look at every question: the evaluator, which follows paths and reads a short answer, and the ranking of
-sentences by words and meaning. Each is often right where the other is not, so both say how sure they are, and the
+sentences by words and meaning, which tells what is asked of something else: so both say how sure they are, and the
 confidence in the whole is fitted to the two (docs/log/evaluator.md).
 
 The small model has a short answer to every question, so what a kind of question wants is looked at: "Does it support plugins?" is
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from wellread.core.effort import Plan
 from wellread.events import Ranked
 from wellread.protocols import Source, trained
-from wellread.questions.defaults import asks_default, begins_entry, default_alone, is_meant, tells_default
+from wellread.questions.defaults import asks_default, begins_entry, default_alone, tells_default
 from wellread.questions.kinds import Term, asks_choice, asks_yes_no, fits, said_at_once, term_asked
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Evaluator, Trail
@@ -40,13 +40,12 @@ _READER, _WORDING, _BIAS = 0.756, 0.288, 0.064
 # Of what is told in sentences the reader alone knows: on manuals every sentence has the question's words (chosen on the parts to
 # choose with of `documents_qa.py` and `documents_asked.py`).
 _TELLING = 0.3
-_AGREED = 0.95  # from here on the sentence that fits best decides between answers that are nearly as good
+_AGREED, _LITTLE = 0.95, 2.0  # from here on the sentence that fits best decides between answers that are so near in score
 _TOLD, _LIKELIER = 0.3, 0.5  # how sure the evaluator must be for its short answer to be told; against a sentence that fits better
+_SURE = 0.6  # how sure both readers must be together to leave it at the opening
 IRRELEVANT = 0.05  # what is less likely to help is not shown
 _OPENING = 6  # passages read before looking whether the answer is sure already
-_SURE = 0.6  # how sure both readers must be together to leave it at that
 _DEFINED, _UNDEFINED = 0.7, 0.4  # how sure a sentence is at least that defines a term, and at most a phrase where none does
-WHOLE, PART = 2.0, 9.0  # see `reach`
 _LISTED, _REACHED = 8, 4  # passages found first, and by the evaluator, whose sentences are ranked by words and meaning
 _BARE = re.compile(r"\b(?:Yes|No)[.,;:!]\s{1,4}\Z")
 _BELOW = 600  # characters of an entry that its default may stand behind
@@ -89,44 +88,69 @@ def ranking(trail: Trail, most: int) -> Ranked:
     return Ranked("evaluator", tuple(p.id for p, _ in kept), scores, len(trail.passages) - len(kept), trail.pairs)
 
 
-async def reach(
-    run: Run, tracker: Evaluator, question: str, found: Sequence[Passage], plan: Plan, *, slack: float = WHOLE
-) -> Reached:
-    """Follow, read, and look at the sentences themselves; little is read where both readers are soon sure.
-
-    `slack` says how far behind in score an answer may be that the best-fitting sentence holds: little for a whole question,
-    which may need two steps, more for a part of one.
-    """
-    meanings: dict[str, float] = {}  # of sentences that were compared already
-    soon = await _reach(run, tracker, question, found, replace(plan, opening=_OPENING), slack, meanings)
+async def reach(run: Run, tracker: Evaluator, question: str, found: Sequence[Passage], plan: Plan) -> Reached:
+    """Follow, read, look at the sentences themselves, and quote what carries the answer; little is read where both readers are
+    soon sure."""
+    soon = await _reach(run, tracker, question, found, replace(plan, opening=_OPENING))
     if soon.confidence >= _SURE or not soon.trail.settled:
         return soon
-    wider = replace(plan, singles=min(plan.singles, _OPENING))  # one of the first is likely: it is followed, the rest left
-    return await _reach(run, tracker, question, found, wider, slack, meanings)
+    # one of the first is likely: it is followed, the rest left
+    return await _reach(run, tracker, question, found, replace(plan, singles=min(plan.singles, _OPENING)))
 
 
-async def _reach(
-    run: Run, tracker: Evaluator, question: str, found: Sequence[Passage], plan: Plan, slack: float, meanings: dict[str, float]
-) -> Reached:
+async def _reach(run: Run, tracker: Evaluator, question: str, found: Sequence[Passage], plan: Plan) -> Reached:
     trail = await follow(run, tracker, question, found, plan)
-    near = {p.id: p for p in (*found[:_LISTED], *(passage for passage, _ in trail.passages[:_REACHED]))}
-    asked = likely_sentences.asked(question, list(near.values()))
-    worded = await likely_sentences.rank(run, asked, likely_sentences.candidates(list(near.values())), meanings)
-    fitting = worded[0].candidate
-    best = _agreeing(possible(question, trail.answers), fitting, slack if worded[0].confidence >= _AGREED else 0.0)
-    if best is not None and best.kind == "text":
-        told, sure = _with_yes(question, _told(best)), _probability(_log_odds(best.confidence) + _TELLING)
-        return _by_kind(Reached(headline(question, best, told), best.chain, (told,), sure, trail, asked, found[0]), found)
-    sure = joint(best.confidence if best else 0.0, worded[0].confidence)
-    if best is None or best.confidence < (_LIKELIER if _contested(best, worded[0]) else _TOLD):
-        return _by_kind(Reached("", (fitting.passage,), (fitting,), sure, trail, asked, found[0]), found)
-    quoted = tuple(_with_yes(question, one) for one in _joined(carrying(asked, best), best, fitting))
-    return _by_kind(Reached(headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked, found[0]), found)
+    near = list({p.id: p for p in (*found[:_LISTED], *(passage for passage, _ in trail.passages[:_REACHED]))}.values())
+    asked = likely_sentences.asked(question, near)
+    fitting = (await likely_sentences.rank(run, asked, likely_sentences.candidates(near)))[0]
+    best = _agreeing(possible(question, trail.answers), fitting)
+    quoted, short, chain = (fitting.candidate,), "", (fitting.candidate.passage,)
+    if best is not None and (best.kind == "text" or best.confidence >= (_LIKELIER if _contested(best, fitting) else _TOLD)):
+        carried = [_told(best)] if best.kind == "text" else _joined(carrying(asked, best), best, fitting.candidate)
+        quoted, chain = tuple(_with_yes(question, one) for one in carried), best.chain
+        short = headline(question, best, quoted[0])
+    sure = best.confidence if best else 0.0
+    sure = _probability(_log_odds(sure) + _TELLING) if best and best.kind == "text" else joint(sure, fitting.confidence)
+    return _by_kind(Reached(short, chain, quoted, sure, trail, asked, found[0]), found)
 
 
 def _contested(best: Best[Passage], fitting: likely_sentences.Scored) -> bool:
     """Whether the sentence that fits the question by far best does not have the answer: then it is told, if that is unlikely."""
     return fitting.confidence >= _AGREED and best.text.casefold() not in fitting.candidate.text.casefold()
+
+
+def _agreeing(answers: Sequence[Best[Passage]], fitting: likely_sentences.Scored) -> Best[Passage] | None:
+    """The best answer, or one little behind it that stands in a sentence that fits by far best."""
+    if not answers or answers[0].kind == "text" or fitting.confidence < _AGREED:
+        return next(iter(answers), None)
+    said = f"{fitting.candidate.passage.title} {fitting.candidate.text}".casefold()
+    near = [one for one in answers if one.kind == "span" and one.score >= answers[0].score - _LITTLE]
+    return next((one for one in near if one.text.casefold() in said), answers[0])
+
+
+def _joined(carried: list[Candidate], best: Best[Passage], fitting: Candidate) -> list[Candidate]:
+    """The sentences with the one that fits best: in the place of another of its passage if it holds the answer too."""
+    if any((one.passage.id, one.start) == (fitting.passage.id, fitting.start) for one in carried):
+        return carried
+    holds = best.text.casefold() in fitting.text.casefold()
+    same = [place for place, one in enumerate(carried) if one.passage.id == fitting.passage.id]
+    if holds and same:
+        return [*carried[: same[0]], fitting, *carried[same[0] + 1 :]]
+    return [*carried, fitting]
+
+
+def joint(reader: float, words: float) -> float:
+    """How sure the two readers are together."""
+    return _probability(_READER * _log_odds(reader) + _WORDING * _log_odds(words) + _BIAS)
+
+
+def _probability(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-log_odds))
+
+
+def _log_odds(probability: float) -> float:
+    bounded = min(max(probability, 1e-4), 1 - 1e-4)
+    return math.log(bounded / (1 - bounded))
 
 
 def _by_kind(reached: Reached, found: Sequence[Passage]) -> Reached:
@@ -161,7 +185,7 @@ def _with_default(reached: Reached) -> Reached:
     Such lines look all alike, and the model often takes a neighbour's.
     """
     entry = _entry(reached)
-    found = default_below(reached.asked.text, entry) if entry else None
+    found = default_below(entry) if entry else None
     if entry is None or found is None or not fits(reached.asked.text, found[0]):
         return reached
     return replace(reached, text=found[0], sentences=(entry, found[1]))
@@ -180,42 +204,6 @@ def _told(best: Best[Passage]) -> Candidate:
     passage = best.chain[-1]
     start, end = with_what_it_names(passage.text, best.verdict.start, best.verdict.end)
     return Candidate(passage, start, end, likely_sentences.read(passage.text[start:end]), 0)
-
-
-def _joined(carried: list[Candidate], best: Best[Passage], fitting: Candidate) -> list[Candidate]:
-    """The sentences with the one that fits best: in the place of another of its passage if it holds the answer too."""
-    if any((one.passage.id, one.start) == (fitting.passage.id, fitting.start) for one in carried):
-        return carried
-    holds = best.text.casefold() in fitting.text.casefold()
-    same = [place for place, one in enumerate(carried) if one.passage.id == fitting.passage.id]
-    if holds and same:
-        return [*carried[: same[0]], fitting, *carried[same[0] + 1 :]]
-    return [*carried, fitting]
-
-
-def _agreeing(answers: Sequence[Best[Passage]], fitting: Candidate, slack: float) -> Best[Passage] | None:
-    """The best answer, or one little behind it that stands in the sentence that fits best."""
-    if not answers:
-        return None
-    if answers[0].kind == "text":
-        return answers[0]
-    said = f"{fitting.passage.title} {fitting.text}".casefold()
-    near = [one for one in answers if one.kind == "span" and one.score >= answers[0].score - slack]
-    return next((one for one in near if one.text.casefold() in said), answers[0])
-
-
-def joint(reader: float, words: float) -> float:
-    """How sure the two readers are together."""
-    return _probability(_READER * _log_odds(reader) + _WORDING * _log_odds(words) + _BIAS)
-
-
-def _probability(log_odds: float) -> float:
-    return 1 / (1 + math.exp(-log_odds))
-
-
-def _log_odds(probability: float) -> float:
-    bounded = min(max(probability, 1e-4), 1 - 1e-4)
-    return math.log(bounded / (1 - bounded))
 
 
 def shared(plan: Plan) -> Plan:
@@ -319,31 +307,23 @@ def possible(question: str, answers: Sequence[Best[Passage]]) -> list[Best[Passa
         return [one for one in answers if one.kind != "span"]
     if not asks_default(question):
         return list(answers)
-    return [one for one in answers if one.kind != "span" or _by_default(question, one)]
+    return [one for one in answers if one.kind != "span" or _by_default(one)]
 
 
-def _by_default(question: str, best: Best[Passage]) -> bool:
+def _by_default(best: Best[Passage]) -> bool:
     """Whether a phrase is said to hold by default: beside the right entry of a list stand others with values of their own."""
-    passage, verdict = best.chain[best.verdict.passage], best.verdict
-    around = [(a, b) for a, b in sentences(passage.text) if a < verdict.end and verdict.start < b]
-    return any(_tells(question, passage, *place) for place in around)
+    text, verdict = best.chain[best.verdict.passage].text, best.verdict
+    return any(tells_default(text[a:b]) for a, b in sentences(text) if a < verdict.end and verdict.start < b)
 
 
-def _tells(question: str, passage: Passage, start: int, end: int) -> bool:
-    if default_alone(passage.text[start:end]) is None:
-        return tells_default(passage.text[start:end])
-    return is_meant(question, passage.title, passage.text, start)
-
-
-def default_below(question: str, sentence: Candidate) -> tuple[str, Candidate] | None:
+def default_below(sentence: Candidate) -> tuple[str, Candidate] | None:
     """The value that an entry of a list ends with, and the line that says it: below a sentence of the entry, "Default: 21"."""
-    passage = sentence.passage
-    text = passage.text
-    below = [(start, end) for start, end in sentences(text[: sentence.end + _BELOW]) if start >= sentence.end]
-    for start, end in below:
+    text = sentence.passage.text
+    for start, end in sentences(text[: sentence.end + _BELOW]):
+        if start < sentence.end:
+            continue
         if value := default_alone(text[start:end]):
-            line = Candidate(passage, start, end, likely_sentences.read(text[start:end]), 0)
-            return (value, line) if is_meant(question, passage.title, text, start) else None
+            return value, Candidate(sentence.passage, start, end, likely_sentences.read(text[start:end]), 0)
         if begins_entry(text, start):
             return None
     return None
