@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from wellread.reading.hints import HIDDEN_CLASSES, tokens, words
-from wellread.reading.markup import Target, feed_html
+from wellread.reading.markup import Enough, Target, feed_html
 from wellread.text.lexicon import UNSPACED_CLASS
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -163,10 +163,6 @@ _MAX_EVENTS = 500_000
 _MAX_DEPTH = 500  # deeper elements are taken for part of this one
 
 
-class _TooMuch(Exception):
-    pass
-
-
 class _Link(Enum):
     """Where the link leads that a text stands in."""
 
@@ -250,7 +246,7 @@ class _Builder(Target):
     def _count(self) -> None:
         self._events += 1
         if self._events > _MAX_EVENTS:
-            raise _TooMuch
+            raise Enough
 
     def _is_skipped(self, tag: str, attributes: Mapping[str, str]) -> bool:
         if tag in self._skipped or tag in _HEAD:
@@ -276,7 +272,7 @@ class _Builder(Target):
 
     def _open(self, tag: str, attributes: Mapping[str, str]) -> None:
         if len(self.nodes) >= _MAX_NODES:
-            raise _TooMuch
+            raise Enough
         hint = _hint(tag, attributes) if attributes else ""
         if tag == "div" and "fragment" in hint.split():
             tag = "pre"  # Doxygen's code: one <div> a line
@@ -359,8 +355,5 @@ def parse(html: str, *, generous: bool = False) -> Tree:
     whole page.
     """
     builder = _Builder(generous)
-    try:
-        feed_html(html, builder)
-    except _TooMuch:
-        builder.close()
+    feed_html(html, builder)
     return Tree(builder.nodes, builder.runs, builder.facts)

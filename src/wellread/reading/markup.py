@@ -16,6 +16,10 @@ _lxml: Any = import_module("lxml.etree")  # it has no types; nothing else touche
 MAX_HTML = 20_000_000
 
 
+class Enough(Exception):
+    """What a target raises that wants no more of a document."""
+
+
 class Target:
     """Receives the events of a parser; does nothing with those that it has no method for."""
 
@@ -26,13 +30,14 @@ class Target:
 
 
 def feed_html(html: str, target: Target) -> None:
-    """Parse HTML of any quality; what the target raises comes through. Text beyond twenty million characters is not read."""
+    """Parse HTML of any quality, up to twenty million characters or as much as the target wants; what else it raises comes
+    through."""
     data = html[:MAX_HTML].encode("utf-8", "replace").replace(b"\0", b"")
     if not data.strip():
         return
     try:
         _lxml.fromstring(data, _lxml.HTMLParser(target=target, encoding="utf-8", huge_tree=True))
-    except _lxml.LxmlError:
+    except (_lxml.LxmlError, Enough):
         target.close()  # too deep or too broken: what was read so far is what there is
 
 

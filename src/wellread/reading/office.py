@@ -10,7 +10,7 @@ from functools import lru_cache
 from wellread.errors import ReadError
 from wellread.reading.allowance import MAX_BLOCKS
 from wellread.reading.builder import row
-from wellread.reading.markup import Target, feed_xml
+from wellread.reading.markup import Enough, Target, feed_xml
 from wellread.types import Block
 
 _MICROSOFT = {
@@ -40,15 +40,11 @@ _UNREAD = frozenset(
 _HEADING = re.compile(r"(?:heading|titre|überschrift|berschrift|ttulo|título)\s*([1-6])$", re.IGNORECASE)
 
 
-class Full(Exception):
-    """There is more text than was asked for."""
-
-
 def fed(data: bytes, target: Target, url: str, broken: str) -> str | None:
     """Parse XML into the target; returns what a reader should know of it."""
     try:
         feed_xml(data, target)
-    except Full:
+    except Enough:
         return "it is longer than a page may be: the rest was left out"
     except ValueError as error:
         raise ReadError(url, broken) from error
@@ -77,7 +73,7 @@ class _Paragraph:
 
 class Office(Target):
     """Receives the events of a document, its notes, or a slide, which is a `page`; what was struck out, moved or hidden is left
-    out. `Full` ends it.
+    out. `Enough` ends it.
 
     `headings`: the levels of Word's styles. `notes`: texts of notes by kind and number; they stand before what refers to them.
     """
@@ -187,7 +183,7 @@ class Office(Target):
             self.blocks.append(Block(kind, text, made.heading or made.item, page=self._page))
         self._allowed -= 1
         if self._left < 0 or self._allowed < 0:
-            raise Full
+            raise Enough
 
 
 def heading_styles(elements: Iterable[tuple[str, Mapping[str, str]]]) -> dict[str, int]:

@@ -21,8 +21,8 @@ from typing import Any, cast
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import MAX_BLOCKS, MAX_UNPACKED, OWN_FILE, Allowance, gathered
-from wellread.reading.markup import Target
-from wellread.reading.office import Full, fed, local, named
+from wellread.reading.markup import Enough, Target
+from wellread.reading.office import fed, local, named
 from wellread.reading.packed import Archive, open_content
 from wellread.types import Block, Page
 
@@ -211,7 +211,7 @@ class _Workbook(Target):
                 self.sheets[-1][1].extend([self._row] * min(self._rows, _SAME_ROWS))
                 self._left -= len(self._row) + 1
                 if self._left < 0:
-                    raise Full
+                    raise Enough
             case _:
                 pass
 
