@@ -121,7 +121,7 @@ class Fetcher:
         client = httpx2.AsyncClient(
             transport=transport.cached(transport.Direct(guard=self.guard, connections=self.concurrency), self.cache),
             headers={"User-Agent": user_agent(), "Accept": _ACCEPTED, "Accept-Language": "en, *;q=0.5"},
-            timeout=self.limits.seconds,
+            timeout=None,  # that of the whole fetch counts
             trust_env=False,
         )
         client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))  # nobody follows us from page to page
@@ -186,8 +186,6 @@ async def _rules(response: httpx2.Response) -> robots.Rules:
 
 
 def _reason(error: BaseException) -> str:
-    if isinstance(error, httpx2.ConnectTimeout):
-        return "no connection in time"
     if isinstance(error, httpx2.DecodingError):
         return "the body cannot be unpacked"
     return (" ".join(str(error).split()) or type(error).__name__)[:300]

@@ -91,10 +91,6 @@ class Refused(SourceError):
         self.status = status
 
 
-class _Flaky(Exception):
-    """The connection failed; another attempt may do better."""
-
-
 Check = Callable[[Payload, Mapping[str, str]], None]
 Params = Mapping[str, str | int | None]
 
@@ -140,9 +136,9 @@ class Http:
         """An address that a page of the service names, if it is on the configured host."""
         return str(self._redirected(self._url(base, None), reference))
 
-    def error(self, message: str) -> SourceError:
+    def error(self, message: str, kind: type[SourceError] = SourceError) -> SourceError:
         """An error of this source; keys are blotted out of the message."""
-        return SourceError(self.owner, self._clean(message))
+        return kind(self.owner, self._clean(message))
 
     def busy(self, message: str, retry_after: float | None = None) -> SourceBusy:
         return SourceBusy(self.owner, self._clean(message), retry_after)
@@ -173,23 +169,20 @@ class Http:
             wait_initial=m.back_off,
             wait_jitter=m.back_off,
         )
-        try:
-            async for attempt in retries:
-                with attempt:
-                    try:
-                        return await once()
-                    except SourceBusy as problem:  # what one request is told about waiting holds for all to that host
-                        self._pace(host).hold(min(problem.retry_after or 0.0, m.patience))
-                        raise
-        except _Flaky as problem:
-            raise Unreachable(self.owner, self._clean(str(problem))) from None
+        async for attempt in retries:
+            with attempt:
+                try:
+                    return await once()
+                except SourceBusy as problem:  # what one request is told about waiting holds for all to that host
+                    self._pace(host).hold(min(problem.retry_after or 0.0, m.patience))
+                    raise
         raise AssertionError("the last attempt returns or raises")
 
     def _try_again(self, problem: Exception) -> bool | float:
         if isinstance(problem, SourceBusy):
             wait = problem.retry_after
             return True if wait is None else (wait if wait <= self.manners.patience else False)
-        return isinstance(problem, _Flaky)
+        return isinstance(problem, Unreachable)
 
     async def _once(self, method: str, url: httpx2.URL, body: object) -> tuple[bytes, Mapping[str, str]]:
         client = await self._ready()
@@ -214,11 +207,11 @@ class Http:
                     raw = await transport.body_of(response, most)
                 finally:
                     await response.aclose()
-        except (TimeoutError, httpx2.TimeoutException):
+        except TimeoutError:
             slow = f"{host} gave no answer within {m.timeout:g} s"
-            raise (_Flaky(slow) if m.slow_again else self.error(slow)) from None
+            raise self.error(slow, Unreachable if m.slow_again else SourceError) from None
         except httpx2.HTTPError as problem:
-            raise _Flaky(f"{host} cannot be reached: {problem or type(problem).__name__}") from None
+            raise self.error(f"{host} cannot be reached: {problem or type(problem).__name__}", Unreachable) from None
         if len(raw) > m.max_bytes:
             raise self.error(f"{host} sent more than {m.max_bytes:,} bytes")
         return response, raw if len(raw) <= most else b""
