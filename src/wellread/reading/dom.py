@@ -153,6 +153,7 @@ _SKIPPED = words(
 )
 _NEVER_TEXT = words("script style template svg iframe option object video audio canvas map")
 _HEAD = frozenset({"head", "title", "meta", "link", "base"})
+_SIGNED = frozenset({"td", "th"})
 _LINE_BREAK = "\x0b"
 _OUTWARD = ("http:", "https:", "//", "mailto:", "ftp:")
 _TURNING = words("next prev previous up start contents index top")
@@ -316,7 +317,7 @@ class _Builder(Target):
         node = self._stack[-1]
         text = _code(raw) if self._preformatted else _prose(raw)
         words = count_words(text)
-        if not words and not self._preformatted:  # a line of code may be a bracket
+        if not words and not self._preformatted and node.tag not in _SIGNED:  # a line of code may be a bracket, a cell a tick
             return
         inner = sum(count_words(text) for text, link in pieces if link in (_Link.INWARD, _Link.HERE))
         linked = sum(count_words(text) for text, link in pieces if link in (_Link.INWARD, _Link.OUTWARD))
