@@ -63,17 +63,19 @@ def best(text: str, passage: Passage, score: float, kind: str = "span") -> Best[
 
 
 def test_the_best_fitting_sentence_decides_between_answers_that_are_nearly_as_good() -> None:
-    fitting = likely_sentences.candidates([SATURN])[1]
+    moons = likely_sentences.candidates([SATURN])[1]
+    sure, unsure = (likely_sentences.Scored(moons, 1.0, confidence) for confidence in (0.96, 0.5))
     answers = [best("Titania", URANUS, -0.5), best("Saturn", SATURN, -1.0)]
-    chosen = [trail._agreeing(answers, fitting, slack) for slack in (0.0, 0.4, 2.0)]
+    far_behind = [answers[0], best("Saturn", SATURN, -9.0)]
+    chosen = [trail._agreeing(*given) for given in ((answers, unsure), (far_behind, sure), (answers, sure))]
     assert [one.text if one else None for one in chosen] == ["Titania", "Titania", "Saturn"]
-    assert trail._agreeing([], fitting, 9.0) is None
+    assert trail._agreeing([], sure) is None
 
 
 def test_yes_and_no_do_not_stand_in_a_sentence() -> None:
-    fitting = likely_sentences.candidates([Passage("x", "There is no other.", "X")])[0]
+    fitting = likely_sentences.Scored(likely_sentences.candidates([Passage("x", "There is no other.", "X")])[0], 1.0, 1.0)
     answers = [best("Titania", URANUS, -0.5), best("no", SATURN, -1.0, "no")]
-    assert (trail._agreeing(answers, fitting, 9.0) or answers[1]).text == "Titania"
+    assert (trail._agreeing(answers, fitting) or answers[1]).text == "Titania"
 
 
 def test_a_sentence_that_holds_the_answer_too_replaces_the_other_of_its_passage() -> None:
