@@ -1,4 +1,4 @@
-"""Hard limits: searches, tokens, seconds, dollars.
+"""Budget: hard limits on searches, tokens, seconds, dollars.
 
 A search is counted before it starts. A model call is allowed what is left beside its prompt, holds that back while it
 runs and is settled with what it used, or with an estimate when it was cut off: no limit is passed but by what a

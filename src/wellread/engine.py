@@ -1,4 +1,4 @@
-"""The only place that wires things together: question in, events out.
+"""The engine: question in, stream of events out; the only place that wires settings, parts and strategy together.
 
 engine = Engine(settings)
 async for event in engine.stream("Who invented the telescope?"): …

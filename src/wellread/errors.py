@@ -1,4 +1,4 @@
-"""Everything that can go wrong, as one tree.
+"""Exceptions: everything that can go wrong, as one tree.
 
     WellreadError
     ├── UsageError            what was asked makes no sense: question, flag, spec, parameter  (exit status 2)

@@ -1,4 +1,4 @@
-"""What a run reports. Strategies yield these; the CLI, server, traces and evaluation read them.
+"""Events: the stream in which a run reports. Strategies emit them; the CLI, server, traces and evaluation read them.
 
 The last event of every run is `Answered`. `at` is seconds since the run began, stamped by the engine.
 """

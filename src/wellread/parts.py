@@ -1,4 +1,4 @@
-"""Builds the parts that settings name, each on first use, and hands them out (the `Parts` of protocols)."""
+"""Parts (sources, models, embedders, …) by dependency injection: built from settings on first use, shared, closed together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`name:argument?key=value` → object, through entry points. Built-ins come in by the same door."""
+"""Plugins: `name:argument?key=value` → object, through entry points. Built-ins come in by the same door."""
 
 from __future__ import annotations
 

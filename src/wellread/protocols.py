@@ -1,4 +1,4 @@
-"""The seams: base classes with defaults, protocols of one or two methods. Nobody above an adapter sees a vendor's types."""
+"""Interfaces of adapters: base classes with defaults, small protocols. Nobody above an adapter sees a vendor's types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a strategy works with: one run's question, parts, purse and numbered passages.
+"""A run: its question, parts, budget and numbered passages; everything that a strategy works with.
 
 Every method that touches the outside charges the budget, keeps to the time left, bounds concurrency
 and reports what it did, so that no strategy can forget to. Events go to `emit` the moment they

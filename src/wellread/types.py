@@ -1,4 +1,4 @@
-"""The values that travel through a run. All frozen; scores are always "higher is better"."""
+"""Data types: the values that travel through a run. All frozen; scores are always "higher is better"."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""From the inputs on a command line to what an index or a data set is filled from, and the progress of such long work on
-stderr: what, how many, how fast, how long still. One line on a terminal, else a line now and then."""
+"""Progress display of long work (what, how many, how fast, how long still), and the inputs on a command line as the feed of an
+index or data set. One line on a terminal, else a line now and then, on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees of a run: progress while it works, then the answer with its sources.
+"""Display of a run in the terminal: progress while it works, then the answer with its sources.
 
 Answers go to stdout, progress to stderr. Colour, Markdown and a moving line only on a terminal.
 """

@@ -1,5 +1,6 @@
-"""Lines on their way out. Their words come from models, pages, names of files and files of others, and a terminal obeys
-what it is told: no sign that would move its cursor, colour it, turn the writing round or break a line gets through."""
+"""Terminal output without escape sequences. Its words come from models, pages, names of files and files of others, and a
+terminal obeys what it is told: no sign that would move its cursor, colour it, turn the writing round or break a line gets
+through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ray actors: what runs on a node, and how it is reached.
+"""Ray actors (shards, evaluators), and the authenticated connections by which they are called.
 
 Ray starts actors, keeps them on different nodes and starts them again where one dies. A call through it costs 1.8 ms of
 processor time, as much as a third of a search of a small shard; one over a connection of the caller's own a tenth of that. Ray

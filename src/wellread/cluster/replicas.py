@@ -1,4 +1,5 @@
-"""One shard, several replicas: the least busy is asked, a slow one is hedged, a dead one replaced, all before a deadline."""
+"""Load balancing and hedged requests: of the replicas of a shard the least busy is asked, a slow one is hedged, a dead one
+replaced, all before a deadline."""
 
 from __future__ import annotations
 

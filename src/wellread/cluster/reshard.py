@@ -1,4 +1,4 @@
-"""Putting passages with their vectors into shards: an index that is there, or shards that are to be more or fewer.
+"""Splitting an index into shards and resharding: passages are put apart with their vectors.
 
 Nothing is embedded again. A shard that is done is not made again when the same is asked for after an interruption, and
 what the shards are made of is only read.

@@ -1,4 +1,4 @@
-"""One shard's part of a search: what it would contribute if it were the whole, scored as the whole would.
+"""A shard's part of a search, scored with the statistics of all shards (global BM25).
 
 BM25 over several word indexes is the one over all of them: tantivy scores with what it knows, the shard, and a query's terms
 can be weighed so that their rarity is the one of the whole, but not so that the mean length is. So candidates come from

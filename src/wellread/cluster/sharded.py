@@ -1,4 +1,4 @@
-"""An index in shards: ordinary indexes, what they must know of each other, one manifest, and where they lie.
+"""A sharded index on a shared disk or in object storage (S3, GCS): ordinary indexes, one manifest, consistent hashing.
 
     DIR/shards.json            names the shards; replaced atomically, last
     DIR/shards/0000/…          an index like any other

@@ -1,1 +1,1 @@
-"""Small safety pieces that every room may use: files, Unicode, timeouts, caches."""
+"""The floor that every room stands on: JSON codec, effort, file permissions, untrusted files, Unicode, timeouts, keyring."""

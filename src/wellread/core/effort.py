@@ -1,4 +1,4 @@
-"""What `--effort` means: how much is read, how closely. Whoever works more or less by it reads its share here."""
+"""Effort levels (`--effort`): how much is read, how closely. Whoever works more or less by it reads its share here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys in the keyring of the system (Secret Service, the keychain of macOS, …), where there is one and the extra `keyring`.
+"""API keys in the keyring of the system (Secret Service, the keychain of macOS, …), where there is one and the extra `keyring`.
 
 The settings file then says only that a key is there: `ANTHROPIC_API_KEY = "keyring:wellread"`.
 """

@@ -1,4 +1,4 @@
-"""Logins in addresses (`http://user:password@host`): nothing that is shown has one."""
+"""Credentials in URLs (`http://user:password@host`): redacted in everything that is shown."""
 
 from __future__ import annotations
 

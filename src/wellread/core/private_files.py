@@ -1,4 +1,4 @@
-"""Folders and files that are for their owner alone: what was asked, what was read, what opens the door."""
+"""File permissions: folders and files that are for their owner alone, written atomically; cache folders, home folders."""
 
 from __future__ import annotations
 

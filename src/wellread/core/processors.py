@@ -1,4 +1,4 @@
-"""Processors that this process may use, which in a container are fewer than the machine's; threads that keep them busy."""
+"""CPU count that this process may use, which in a container is less than the machine's; a thread pool that keeps it busy."""
 
 from __future__ import annotations
 

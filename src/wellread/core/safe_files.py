@@ -1,4 +1,4 @@
-"""Files that came from others: opened only where they are files, and inside of a folder only without links.
+"""Untrusted files: no symlink out of a folder (path traversal), no pipe, no device is ever opened.
 
 A pipe would make us wait for ever, a device never ends, and what was a folder when it was looked at may be a link when it is
 opened: so every folder below the one that is trusted is opened relative to the descriptor of the one above it.

@@ -1,4 +1,4 @@
-"""How long something may take: by the clock on the wall, or by what a recording says. And where what takes long is done."""
+"""Timeouts: by the clock on the wall, or by what a recording says. And the threads in which what takes long is done."""
 
 from __future__ import annotations
 

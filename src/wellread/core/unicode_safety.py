@@ -1,4 +1,4 @@
-"""Text that every file, database, stream and terminal can hold.
+"""Unicode safety: surrogates and NUL are mended, so that every file, database, stream and terminal can hold a text.
 
 Models, pages, services and file names may bring what UTF-8 cannot write (halves of characters, bytes of
 another encoding) and NUL, at which others end a text. Values from outside are `Encodable`: whoever makes one,

@@ -1,4 +1,5 @@
-"""Making an index. With vectors at hand: into `building/`, then one move and one new manifest. Else words first: see `grow`."""
+"""Building and updating an index. With vectors at hand: into `building/`, then one move and one new manifest. Else words first:
+see `grow`."""
 
 from __future__ import annotations
 

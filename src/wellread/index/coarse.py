@@ -1,4 +1,4 @@
-"""Stage 1: candidates from one bit a dimension in a memory map, all cores on a single query.
+"""Vector search, stage 1: candidates from one bit a dimension in a memory map (Hamming distance), all cores on a single query.
 
     exact      the published recipe: Hamming distance to every code, the nearest go to stage 2
     default    Hamming distance to every code; the nearest tenfold are scored again with the query at full precision

@@ -1,4 +1,4 @@
-"""Vectors that were made before their passage's turn, kept in a file for the commands to come.
+"""Cache of embeddings that were made before their passage's turn, in a file for the commands to come.
 
 A question must not wait until a whole folder is embedded: what words find first gets its vector at once, and the index its own
 later, in order and batches of its own.

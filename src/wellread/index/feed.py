@@ -1,4 +1,4 @@
-"""What an index is filled from: passages with their quantised vectors, from wherever they come."""
+"""Feeds of an index: passages with their quantised vectors, from wherever they come; embedding in batches."""
 
 from __future__ import annotations
 

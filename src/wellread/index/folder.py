@@ -1,4 +1,4 @@
-"""The folder of an index as a writer sees it: one writer at a time, files made first and named last."""
+"""Write lock and folder of an index: one writer at a time, files made first and named last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs that are read once, and after that only where they are new or have changed.
+"""Incremental indexing: inputs are read once, and after that only where they are new or have changed.
 
 A file counts as unchanged by its size and time, or else by its content. A page is fetched again when that is asked for. Of a
 table (JSON lines, parquet, a hub data set) the rows are compared.

@@ -1,4 +1,4 @@
-"""What passages are made from: tables (parquet, JSON lines), folders of files, pages, ZIM files, hub data sets.
+"""Inputs of an index: tables (parquet, JSON lines), folders of files, pages, ZIM files, hub data sets.
 
 Every input gives the same passages in the same order each time it is read, which is what makes an
 interrupted build resumable.

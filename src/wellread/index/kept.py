@@ -1,4 +1,4 @@
-"""Indexes of folders that were asked without building one: under the user's cache, for this user alone, the oldest go first."""
+"""Cache of indexes (LRU) of folders that were asked without building one: for this user alone, the oldest go first."""
 
 from __future__ import annotations
 

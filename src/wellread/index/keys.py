@@ -1,4 +1,4 @@
-"""From a name to passages: hashes of ids, documents and titles, sorted, looked up in a memory map.
+"""Lookup tables from a name to passages: hashes of ids, documents and titles, sorted, in a memory map.
 
 A hash of 64 bits can collide, so every look-up is confirmed against the text by the caller.
 """

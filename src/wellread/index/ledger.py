@@ -1,4 +1,4 @@
-"""What an index has read: a line for each input, so that only what is new or has changed is read again."""
+"""Record of the inputs of an index, a line each: by it only what is new or has changed is read again."""
 
 from __future__ import annotations
 

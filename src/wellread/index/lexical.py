@@ -1,4 +1,4 @@
-"""Words: a tantivy index with an analyser of its own and no query language.
+"""Lexical search (BM25): a tantivy index with an analyser of its own and no query language.
 
 A query is a bag of terms, so that quotes, brackets, colons and stars in a question mean nothing special.
 """

@@ -1,4 +1,4 @@
-"""Neighbourhoods and sketches: rows sorted into lists of what is alike, each with a few bits of what sets it apart.
+"""Inverted lists and sketches for vector search (IVF): rows clustered with what is alike, each with a few bits of the residual.
 
 A vector is projected on the directions in which the vectors differ most, turned at random so that each says about as
 much, and goes to the nearest centre. What the centre leaves over is kept in two bits a direction: its sign, and whether it

@@ -1,4 +1,4 @@
-"""What an index consists of, as one small JSON file that is replaced atomically.
+"""The manifest of an index: what it consists of, as one small JSON file that is replaced atomically.
 
     DIR/manifest.json          the only pointer: whatever it does not name does not exist
     DIR/segments/NAME/…        once named in the manifest, files only grow: what is beyond the named size does not exist

@@ -1,4 +1,4 @@
-"""How far long work is, as a value that a command line prints and a server sends."""
+"""Progress of long work, its rate and the time left, as a value that a command line prints and a server sends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Import of the published layout of recipe 5.
+"""Import of a published faiss and usearch index (recipe 5).
 
     faiss-ubinary.index             one-bit codes in row order
     usearch-int8.index              int8 rows under their row numbers

@@ -1,4 +1,4 @@
-"""Vectors in small: one bit a dimension to find candidates, one byte a dimension to order them.
+"""Quantisation of vectors: one bit a dimension to find candidates, one byte a dimension to order them.
 
 The scale of the bytes is symmetric, so that zero stays zero and a code's bit is the sign of its byte.
 """

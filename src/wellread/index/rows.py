@@ -1,4 +1,4 @@
-"""Stage 2: int8 rows on disk, scored with the float query.
+"""Vector search, stage 2: candidates rescored from int8 rows on disk with the float query.
 
 The sum over a row is linear in it, so the scale is multiplied into the query once and the bytes are used as
 they are. Candidates are read by several threads at once: on a cold disk the reads overlap. Those that were read before are in

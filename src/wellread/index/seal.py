@@ -1,4 +1,4 @@
-"""Sums of the blocks of segments that are too large to be compared as a whole when they are opened.
+"""Block checksums of segments that are too large to be compared as a whole when they are opened; `index verify`.
 
     SEGMENT/sums/NAME      one number for each block of SEGMENT/NAME, named in the manifest like any other file
 

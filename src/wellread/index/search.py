@@ -1,4 +1,4 @@
-"""Searching an index: words and meaning, fused; whole documents and titles by name."""
+"""Hybrid search of an index: words and meaning, fused; whole documents and titles by name."""
 
 from __future__ import annotations
 

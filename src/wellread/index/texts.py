@@ -1,4 +1,4 @@
-"""The passages themselves: one JSON line each and the place where each line starts.
+"""Passage store: one JSON line each and the place where each line starts.
 
 Uncompressed on purpose: a passage is one read of a memory map, a person can look at the file, and equal
 passages give equal bytes.

@@ -1,4 +1,4 @@
-"""What titles say about the passages that were found.
+"""Title boosts: what titles say about the passages that were found.
 
 A passage whose title the question spells out is probably about what is asked. A passage whose title one of the best passages
 names is probably where the question leads next: it moves up, at most to just behind the one that names it.

@@ -1,4 +1,4 @@
-"""Marks of sentences that are not carried: where they may stand in Markdown, and the line that says what they mean.
+"""Warning marks on unsupported sentences: where they may stand in Markdown, and the legend that says what they mean.
 
 Every door that shows an answer as text marks it here. A mark never stands inside code, a table, a formula or a link: it moves
 behind these, and behind a block into a paragraph of its own. JSON has the verdicts instead.

@@ -1,4 +1,4 @@
-"""One thing at a time: what makes parallel work repeatable.
+"""Deterministic scheduling: one thing at a time, which makes parallel work repeatable.
 
 While recording and while replaying, an answer from outside reaches the run only when everything that the
 answers before it have set in motion has come to rest. Between two answers an event loop does the same

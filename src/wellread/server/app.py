@@ -1,4 +1,4 @@
-"""The application: routes, the wall around them, and what errors look like."""
+"""The FastAPI application: routers, middleware, lifespan, and error responses."""
 
 from __future__ import annotations
 

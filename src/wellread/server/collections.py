@@ -1,4 +1,4 @@
-"""Collections: documents that people have given to this server, each with an index that the server makes itself.
+"""Collections: uploaded documents and folders of this machine, each with an index that the server builds in the background.
 
     collections/SLUG/about.json   its name, and the folder it reads where nothing was sent
                      documents/   what was sent

@@ -1,5 +1,5 @@
-"""Collections at the server's doors: take documents, tell how far they are read; and `/api/collections`, what the page does with
-them for programs. The same checks hold, by the same code."""
+"""`/api/collections`: upload documents, progress of indexing, refresh, stop, remove; and what of it the page does by the same
+checks."""
 
 from __future__ import annotations
 

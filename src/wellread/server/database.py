@@ -1,4 +1,4 @@
-"""What the history needs of a database: groups of statements written together, and rows read. Two engines: SQLite and PostgreSQL.
+"""The history's database in SQLite: transactions of many statements, rows, migrations. `postgres` does the same on a server.
 
 Statements are written once, for both, with `?` for values. `write` is called from one thread and `read` from another.
 """

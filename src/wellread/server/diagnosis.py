@@ -1,4 +1,4 @@
-"""Is everything in place, and what to do where it is not: what `wellread doctor` and the page's settings say."""
+"""Health checks: is everything in place, and what to do where it is not; for `wellread doctor` and the page's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that a form sends, written to the disk while they arrive: never more of one in memory than a piece."""
+"""File upload: a multipart form is written to the disk while it arrives, never more of it in memory than a piece; file names."""
 
 from __future__ import annotations
 

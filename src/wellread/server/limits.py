@@ -1,4 +1,4 @@
-"""How many runs at once: in all, per client, and how many may wait. Past that: `Busy`, with when to come back."""
+"""Rate limits: how many runs at once, in all and per client, and how many may queue. Past that: `Busy`, with when to retry."""
 
 from __future__ import annotations
 

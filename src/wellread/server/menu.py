@@ -1,4 +1,4 @@
-"""From a request to a run: what a client may choose, and the limits it cannot raise.
+"""Authorization of a request: the sources and models that a client may choose, and the limits it cannot raise.
 
 Specs of sources and models come from the operator's lists, never freely from a client: a model's spec
 holds an address that the key is sent to, a source's spec may name a folder of this machine. That holds for the

@@ -1,4 +1,4 @@
-"""The endpoints that tools already speak: OpenAI's `/v1/chat/completions`, `/v1/models` and Responses API; see `openai_format`.
+"""OpenAI-compatible endpoints: `/v1/chat/completions`, `/v1/models` and the Responses API; see `openai_format`.
 
 A response is kept as a run in the history, so that `previous_response_id` finds it, unless `store` is false. Either way it is
 attached, as a completion is: a client that leaves stops the work.

@@ -1,4 +1,4 @@
-"""What the OpenAI-compatible endpoints have in common: models, messages, an answer's words, errors.
+"""OpenAI's formats, shared by the compatible endpoints: models, messages, an answer's words, annotations, errors.
 
 Models are strategies (`wellread` is the default one, `wellread/iterative` a named one) or sources. The last user message
 is the question, what comes before is the conversation. System messages, temperature, tools and the like have

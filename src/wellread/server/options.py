@@ -1,4 +1,4 @@
-"""What an operator can set about the server: the `[server]` table, two `WELLREAD_` variables and the flags of `serve`."""
+"""Server settings: the `[server]` table, two `WELLREAD_` variables and the flags of `serve`."""
 
 from __future__ import annotations
 

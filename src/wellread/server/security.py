@@ -1,4 +1,4 @@
-"""The wall around the application, as one ASGI layer: headers, Host, Origin, size, token, faults, log line.
+"""Security middleware (ASGI): security headers, Host and Origin checks, body size, authentication, faults, access log.
 
 Who may come in: the Host and Origin of a request (against DNS rebinding and other sites), whose it is, and its token, as a bearer
 or as a signed cookie that stands for it in a browser.

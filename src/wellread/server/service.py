@@ -1,4 +1,4 @@
-"""Everything one server holds, in one place that routes reach through the application's state."""
+"""Application state: everything one server holds, opened at the start, closed at the end, reached by the routes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the application under uvicorn, in one process or several workers, and stop it so that nothing is lost.
+"""uvicorn: run the application in one process or several workers, and shut it down gracefully.
 
 Connections cost little until they have asked for something: few, not silent for long, with short heads. And there is none that
 asks and does not read what it is told: its run would keep its place for ever.

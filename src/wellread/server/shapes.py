@@ -1,4 +1,4 @@
-"""What goes over the wire, as FastAPI documents it."""
+"""Response models of the HTTP API, as FastAPI documents them (OpenAPI)."""
 
 from __future__ import annotations
 

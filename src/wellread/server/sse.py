@@ -1,4 +1,4 @@
-"""A response of server-sent events that stops its producer the moment the client is gone."""
+"""Server-sent events: a response that stops its producer the moment the client disconnects."""
 
 from __future__ import annotations
 

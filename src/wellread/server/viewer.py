@@ -1,4 +1,4 @@
-"""Documents at a place: what a citation or a hit leads to.
+"""Document viewer: the document at the place that a citation or a hit leads to.
 
 A client names a source that the operator offers, a document and a passage. They are compared with what that source has in its
 own records, and nothing that a client says becomes part of a path. What is shown is the text as it was read; a file itself is

@@ -1,4 +1,4 @@
-"""One question with its answer, its sources and the way there: the same HTML live, after a reload and shared."""
+"""HTML of one question with its answer, its sources and its steps: the same live, after a reload and shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes of collections: make one, send documents, watch them being read, refresh, stop, remove. All of them are forms."""
+"""HTML pages of collections: create, upload, progress, refresh, stop, remove. All of them are forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings as a page, for whoever runs the server on this machine. What is saved goes into the settings file."""
+"""HTML page of the settings, for whoever runs the server on this machine. What is saved goes into the settings file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTML that cannot be forgotten to be escaped: every text is, unless it is `Safe` already."""
+"""HTML builder with automatic escaping: every text is escaped, unless it is `Safe` already."""
 
 from __future__ import annotations
 
