@@ -314,6 +314,13 @@ class Answer(Encodable):
         """Whether it tells what is likely and does not claim to know it."""
         return self.outcome == "unsure" and bool(self.text) and self.confidence is not None
 
+    @property
+    def checked(self) -> str:
+        """How many of its sentences were checked, and how many of them are not carried."""
+        from wellread.present import printed
+
+        return printed.checked(self)
+
     def __str__(self) -> str:
         """The answer as a person reads it, marks and sources included; `text` is the text alone."""
         from wellread.present import printed

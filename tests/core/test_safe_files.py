@@ -15,7 +15,7 @@ from wellread.errors import WellreadError
 from wellread.index import ledger, manifest
 from wellread.index.folder import writing
 from wellread.index.manifest import FileSum, Listed
-from wellread.replay import record, recording
+from wellread.replay import record
 from wellread.trace import timeline
 
 
@@ -36,8 +36,8 @@ READERS: dict[str, Reader] = {
     "manifest.json": lambda path: manifest.load(path.parent),
     "shards.json": lambda path: sharded.load(path.parent),
     "inputs-000001.jsonl": lambda path: ledger.load(path.parent, Listed(path.name, 1, FileSum(10, "0" * 64))),
-    "a.jsonl": recording.load,
-    "b.jsonl.gz": recording.load,
+    "a.jsonl": record.load,
+    "b.jsonl.gz": record.load,
     "trace.jsonl": timeline.load,
 }
 
@@ -60,7 +60,7 @@ def test_a_manifest_has_an_end(tmp_path: Path, name: str, monkeypatch: pytest.Mo
         READERS[name](tmp_path / name)
 
 
-@pytest.mark.parametrize("read", [recording.load, timeline.load])
+@pytest.mark.parametrize("read", [record.load, timeline.load])
 def test_so_has_a_line_of_a_recording(tmp_path: Path, read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record, "_LONGEST_LINE", 1_000_000)
     path = tmp_path / "a.jsonl.gz"

@@ -94,7 +94,7 @@ async def test_the_first_answer_does_not_wait_for_all_vectors(
     monkeypatch.setattr(files, "_IDLE", 0.05)
     async with opened(notes) as source:
         assert (await source.search(Query("kettle of room 7", limit=5)))[0].document == "n7.md"
-        assert embedded == [5, 1]  # of what words find first, and of the question
+        assert embedded[:2] == [5, 1]  # of what words find first, and of the question
         assert source.unfinished[0].startswith("60 passages of ")  # an answer says so, and what helps
         assert source.unfinished[0].endswith("wellread serve all of them while nobody asks")
         for _ in range(200):

@@ -14,6 +14,10 @@ def text(answer: Answer) -> str:
     return "\n".join(lines(AnswerJson.of(answer)))
 
 
+def checked(answer: Answer) -> str:
+    return sections(AnswerJson.of(answer)).checked
+
+
 def in_markdown(answer: Answer) -> str:
     """With how many of its sentences were checked; where there are marks, their legend says it."""
     body = AnswerJson.of(answer)
