@@ -78,6 +78,11 @@ class Privacy:
         if self._kept or any(leaf.remembered() is None and leaf.name not in self._open for leaf in inside):
             self._kept.add(answer for _, answer in history)
 
+    def told(self) -> tuple[Iterable[tuple[str, str]], tuple[str, ...]]:
+        """The queries that services heard, and the services that did not hear one, since it was asked last."""
+        sent, withheld, self.sent, self.withheld = self.sent, self.withheld, [], []
+        return dict.fromkeys(sent), tuple(dict.fromkeys(withheld))
+
     def instructed(self, prompt: Prompt) -> None:
         """What a model was told to do is not to be recited."""
         self._told.add(message.text for message in prompt.messages if message.role == "system")

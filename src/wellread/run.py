@@ -154,11 +154,13 @@ class Run:
             found = Hits(failures=(str(problem),))
         finally:
             self._lent -= lent
-        sent, self.privacy.sent = self.privacy.sent, []
-        withheld, self.privacy.withheld = tuple(dict.fromkeys(self.privacy.withheld)), []
-        for name, words in dict.fromkeys(one for one in sent if one[1] not in self.complaints):  # as a second step
-            self.emit(events.Notice(f"{name} was also asked: {words}", "info"))
-        self.found |= {hit.id: hit for hit in found.hits if hit.words.strip()}
+        sent, withheld = self.privacy.told()
+        for name, words in sent:
+            if words not in self.complaints:  # as a second step
+                self.emit(events.Notice(f"{name} was also asked: {words}", "info"))
+        for hit in found.hits:
+            if hit.words.strip():
+                self.found[hit.id] = hit
         self.budget.pairs(found.pairs)
         self.failures.extend(found.failures)
         self.complaints[text] = found.failures

@@ -77,9 +77,7 @@ class Passage(Encodable):
     anchor: str = ""  # the id nearest before it on an HTML page
     reference: Reference | None = None  # the work that it is from, where its source knows it as data
 
-    def __post_init__(self) -> None:
-        if not self.is_mended():
-            self.mend()
+    def settle(self) -> None:
         if self.url and not self.url.startswith(("http:", "https:")) and _is_program(self.url):
             object.__setattr__(self, "url", None)
 
@@ -136,7 +134,7 @@ class Hit(Passage):
 
 
 @dataclass(frozen=True, slots=True)
-class Hits(Sequence[Hit]):
+class Hits(Encodable, Sequence[Hit]):
     """What a search returns when there is more to say: what went wrong in part of it, what it cost."""
 
     hits: tuple[Hit, ...] = ()
@@ -267,7 +265,7 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Encodable):
     """What a run has cost so far. A cost of None means: at least one price is not known."""
 
     searches: int = 0
@@ -394,7 +392,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Encodable):
     """One request to a model. A trailing assistant message is to be continued."""
 
     messages: tuple[Message, ...]
