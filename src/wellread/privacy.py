@@ -11,7 +11,6 @@ in them and that neither the user nor a public source has said. Ordinary words a
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -22,6 +21,7 @@ from importlib.resources import files
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from wellread.core.codec import loads
 from wellread.errors import Withheld
 from wellread.protocols import Source
 from wellread.text.lexicon import STOPWORDS
@@ -227,5 +227,5 @@ def _key(word: str) -> str:
 def _ordinary() -> frozenset[str]:
     """Ordinary vocabulary: the whole words that the embedder in the package knows, the commonest of English."""
     place = files("wellread") / "embedding" / "weights" / "all-minilm-l6-v2" / "tokenizer.json"
-    known: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    known = loads(dict[str, Any], place.read_bytes())
     return frozenset(word for word in known["model"]["vocab"] if word.isalpha())

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 from wellread.core import safe_files
-from wellread.core.codec import Json, Meta, decode
+from wellread.core.codec import Json, Meta, decode, loads
 from wellread.core.unicode_safety import Encodable, encodable
 from wellread.errors import UsageError
 from wellread.replay.record import lines_of
@@ -28,7 +28,7 @@ from wellread.types import Passage
 
 _LARGEST = 4 * 1024**3  # bytes of a file that is read in one piece, unpacked
 _WEIGHT: type[float] = cast("Any", Annotated[float, Meta(gt=0, le=1_000_000)])
-_DAMAGE = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError)
+_DAMAGE = (OSError, EOFError, zlib.error, ValueError)
 _ODD = (*_DAMAGE, KeyError, IndexError, TypeError, AttributeError)
 
 
@@ -85,11 +85,11 @@ def _file(path: Path) -> Data:
             data = unpacked.read(_LARGEST + 1)
         if len(data) > _LARGEST:
             raise ValueError(f"larger than {_LARGEST // 1024**3} GB")
-        content: Any = json.loads(data.decode())
+        content = loads(object, data)
     except _DAMAGE as problem:
         raise UsageError(f"{path} cannot be read as JSON: {problem}") from None
     try:
-        questions, passages = _hotpot(cast("list[Json]", content)) if isinstance(content, list) else _squad(content)
+        questions, passages = _hotpot(cast("list[Json]", content)) if isinstance(content, list) else _squad(cast("Json", content))
     except _ODD as problem:
         raise UsageError(f"{path} is neither HotpotQA nor SQuAD: {problem!r}") from None
     return Data(path.name.split(".")[0], questions, lambda: iter(passages))
@@ -108,7 +108,7 @@ def rows(path: Path) -> Iterator[Json]:
     try:
         for line in lines_of(path):
             if line.strip():
-                yield json.loads(line)
+                yield loads(Json, line)
             number += 1
     except _DAMAGE as problem:
         raise UsageError(f"{path}, line {number}: {problem}") from None

@@ -35,7 +35,7 @@ from urllib.parse import unquote
 
 from wellread import events
 from wellread.core import safe_files
-from wellread.core.codec import Json, brief, decode
+from wellread.core.codec import Json, brief, decode, loads
 from wellread.errors import DamagedFile, UsageError, WellreadError
 from wellread.net.address import secrets
 from wellread.protocols import Source
@@ -477,13 +477,10 @@ def _lines(path: Path) -> Iterator[tuple[int, Json]]:
     try:
         for line in lines_of(path):
             number += 1
-            found = json.loads(line)
-            if not isinstance(found, dict):
-                raise DamagedFile(f"{path} is damaged at line {number}: it is no object")
-            yield number, found  # pyright: ignore[reportUnknownVariableType]
+            yield number, loads(Json, line)
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no such recording") from None
-    except json.JSONDecodeError as problem:
-        raise DamagedFile(f"{path} is damaged at line {number}: {problem.msg}") from None
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as problem:
+    except ValueError as problem:
+        raise DamagedFile(f"{path} is damaged at line {number}: {problem}") from None
+    except (OSError, EOFError, zlib.error) as problem:
         raise DamagedFile(f"{path} cannot be read: {problem}") from None

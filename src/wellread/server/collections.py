@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import hashlib
-import json
 import os
 import secrets
 import shutil
@@ -25,10 +24,10 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
 from urllib.parse import urlencode
 
-from wellread.core.private_files import private_folder
+from wellread.core import codec
+from wellread.core.private_files import private_folder, replace_private
 from wellread.core.safe_files import files_inside
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, UsageError, WellreadError
@@ -58,14 +57,20 @@ _STALE = 86_400.0  # seconds after which something half sent is nobody's
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class About:
+    """The file that makes a folder a collection."""
+
+    name: str
+    folder: str | None  # of this machine, read where it lies; None: its documents were sent
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class Collection(About):
     """One of them."""
 
     slug: str
-    name: str
     place: Path
-    folder: str | None  # of this machine, read where it lies; None: its documents were sent
-    created: float
 
     @property
     def root(self) -> Path:
@@ -153,14 +158,11 @@ class Collections:
     def _make(self, name: str, folder: str | None) -> Collection:
         slug = intake.slug(name, {INCOMING, *os.listdir(self.root)})
         place = self.root / slug
-        made = Collection(slug, name, place, folder, time.time())
+        made = Collection(name, folder, time.time(), slug, place)
         place.mkdir(mode=0o700)
         if folder is None:
             made.root.mkdir(mode=0o700)
-        about = {"name": name, "folder": folder, "created": made.created}
-        draft = place / f"{_ABOUT}.tmp"
-        draft.write_text(json.dumps(about), encoding="utf-8")
-        draft.replace(place / _ABOUT)
+        replace_private(place / _ABOUT, codec.dumps(About(name, folder, made.created)).encode())
         return made
 
     def _allowed(self, folder: str) -> str:
@@ -278,10 +280,10 @@ def _disk(what: str) -> Generator[None]:
 def _read(place: Path) -> Collection | None:
     """What a folder says of itself; None where it is no collection, or goes away just now."""
     try:
-        said = cast("dict[str, Any]", json.loads((place / _ABOUT).read_text(encoding="utf-8")))
-        return Collection(place.name, str(said["name"]), place, said["folder"], float(said["created"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        said = codec.loads(About, (place / _ABOUT).read_bytes())
+    except (OSError, ValueError):
         return None
+    return Collection(said.name, said.folder, said.created, place.name, place)
 
 
 class _Contents:

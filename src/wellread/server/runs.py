@@ -22,6 +22,7 @@ from typing import Literal
 
 from wellread import events
 from wellread.answer_json import AnswerJson
+from wellread.core.codec import Json, loads
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.server import logs
 from wellread.server.database import Job
@@ -409,7 +410,7 @@ class Peers:
             events = found.get(run, [])
             gone = going_on is not None and run not in going_on and len(news) < _AT_ONCE
             if events or gone:
-                mirror.add(*events, last=gone or json.loads(events[-1][1]).get("event") == "ended")
+                mirror.add(*events, last=gone or loads(Json, events[-1][1]).get("event") == "ended")
 
 
 def _forget_silent() -> Job:

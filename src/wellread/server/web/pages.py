@@ -15,7 +15,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Header, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 
-from wellread.core.codec import Json
+from wellread.core.codec import Json, loads
 from wellread.events import Event, Outlined, Section
 from wellread.present import files
 from wellread.present.html import plain_text
@@ -130,7 +130,7 @@ async def live(
         drafted, drawn = Drafted(), 0.0
         async with aclosing(batches):
             async for batch in batches:
-                bodies: list[tuple[int, Json]] = [(number, json.loads(body)) for number, body in batch]
+                bodies = [(number, loads(Json, body)) for number, body in batch]
                 told = [(number, body, event_of(body)) for number, body in bodies]
                 drafted.due = any([drafted.hears(event) for _, _, event in told]) or drafted.due
                 news = [(number, _shown(body, event)) for number, body, event in told if number >= offset]
