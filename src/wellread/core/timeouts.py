@@ -41,7 +41,7 @@ class OneTimer:
     def __init__(self) -> None:
         self._timer: asyncio.TimerHandle | None = None
         self._struck = False
-        self._waiting: set[_Wait] = set()
+        self._waiting: set[Strikeable] = set()
 
     def __enter__(self) -> Limiter:
         return self._limit
@@ -55,7 +55,7 @@ class OneTimer:
             return real_time(seconds, limit)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(seconds, self._strike)
-        return _Wait(self._waiting)
+        return Strikeable(self._waiting)
 
     def _strike(self) -> None:
         self._struck = True
@@ -63,14 +63,14 @@ class OneTimer:
             wait.strike()
 
 
-class _Wait:
-    """What `asyncio.timeout` does when its time has come, at a time that others tell."""
+class Strikeable:
+    """A timeout like asyncio's, whose time has come when others tell; all that wait are in one set."""
 
     __slots__ = ("_all", "_cancelling", "_struck", "_task")
     _task: asyncio.Task[object]
     _cancelling: int
 
-    def __init__(self, all_waits: set[_Wait]) -> None:
+    def __init__(self, all_waits: set[Strikeable]) -> None:
         self._all = all_waits
         self._struck = False
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sized
-from dataclasses import dataclass
 from types import TracebackType
-from typing import NamedTuple, ParamSpec, TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
+
+from wellread.core.timeouts import Strikeable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -84,43 +85,28 @@ class TimeLimit:
         return self._inner.expired()
 
 
-@dataclass(eq=False, slots=True)
-class RecordedLimit:
-    """Takes as long as it takes. One that has struck does so again: when all that was answered before has come to rest, or when
-    its work is done."""
+class RecordedLimit(Strikeable):
+    """One that has struck strikes again: when all that was answered before has come to rest, or when its work is done."""
 
-    struck: Struck | None
-    pending: list[RecordedLimit]  # those of the run that have still to strike
-    _task: asyncio.Task[object] | None = None
-    _cut: bool = False
+    __slots__ = ("behind", "number", "tell")
 
-    async def __aenter__(self) -> RecordedLimit:
-        self._task = asyncio.current_task()
-        if self.struck is not None:
-            self.pending.append(self)
-        return self
+    def __init__(self, pending: set[RecordedLimit], number: int, behind: int, tell: Callable[[], None]) -> None:
+        """Of the run's limits the `number`; it struck `behind` so many answers from outside, and tells then what time it was."""
+        super().__init__(cast("set[Strikeable]", pending))
+        self.number, self.behind, self.tell = number, behind, tell
 
     def strike(self) -> None:
-        assert self._task is not None
-        self.pending.remove(self)
-        self._cut = True
-        self._task.cancel()
+        self._all.discard(self)
+        super().strike()
 
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self in self.pending:
-            self.pending.remove(self)
-        if self._cut and self._task is not None:
-            self._task.uncancel()
-        if self.struck is not None and (kind is None or (self._cut and kind is asyncio.CancelledError)):
-            self.struck.tell()
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None or (self._struck and kind is asyncio.CancelledError):
+            self.tell()
+        await super().__aexit__(kind, problem, trace)
+        if kind is None:
             raise TimeoutError
 
     def expired(self) -> bool:
-        return self.struck is not None
-
-
-class Struck(NamedTuple):
-    """When a limit struck: behind so many answers from outside, and whom to tell what time it was."""
-
-    behind: int
-    tell: Callable[[], None]
+        return True

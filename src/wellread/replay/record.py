@@ -201,8 +201,7 @@ class Recorder:
             reply = {"value": brief(await job())}
         except Exception as problem:
             failure, reply = problem, {"error": brief(Fault.of(problem))}
-        await self._await_turn()
-        self._replied(number, reply)
+        await self._replied(number, reply)
         if failure is not None:
             raise failure
         return decode(kind, reply["value"])  # the run sees what is in the file
@@ -210,15 +209,17 @@ class Recorder:
     async def stream(
         self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
     ) -> AsyncGenerator[str | Completion, None]:
-        number = self._asked(part, "stream", request)
-        inner = job()
-        finished = False
+        number, inner = self._asked(part, "stream", request), job()
+        item: str | Completion | None = ""
         try:
-            while not finished:
-                item, reply, failure = await self._piece(inner)
-                await self._await_turn()
-                self._replied(number, reply)
-                finished = "piece" not in reply
+            while isinstance(item, str):
+                failure: Exception | None = None
+                try:
+                    item = await anext(inner, None)
+                    reply = {"piece": item} if isinstance(item, str) else {"value": brief(item)} if item else {"ended": True}
+                except Exception as problem:
+                    failure, reply = problem, {"error": brief(Fault.of(problem))}
+                await self._replied(number, reply)
                 if failure is not None:
                     raise failure
                 if item is not None:
@@ -226,17 +227,6 @@ class Recorder:
         finally:
             if isinstance(inner, AsyncGenerator):
                 await inner.aclose()
-
-    async def _piece(self, inner: AsyncIterator[str | Completion]) -> tuple[str | Completion | None, Json, Exception | None]:
-        try:
-            item = await anext(inner, None)
-        except Exception as problem:
-            return None, {"error": brief(Fault.of(problem))}, problem
-        if item is None:
-            return None, {"ended": True}, None
-        if isinstance(item, str):
-            return item, {"piece": item}, None
-        return item, {"value": brief(item)}, None
 
     def count(self, part: str, text: str, job: Callable[[], int]) -> int:
         key = (part, fingerprint(text))
@@ -302,11 +292,10 @@ class Recorder:
         self._write({"call": self._calls, "part": part, "method": method, "at": self._tick(), "request": request})
         return self._calls
 
-    async def _await_turn(self) -> None:
+    async def _replied(self, number: int, reply: Json) -> None:
+        """An answer reaches the run when it is its turn."""
         async with self._turn:
             await self._threads.settle()
-
-    def _replied(self, number: int, reply: Json) -> None:
         self._write({"reply": number, "at": self._tick(), **reply})
 
     def _limit(self, seconds: float | None, limit: str) -> TimeLimit:

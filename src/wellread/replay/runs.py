@@ -21,12 +21,13 @@ from wellread import events
 from wellread.core import codec
 from wellread.core.codec import Json, brief
 from wellread.core.effort import Effort
+from wellread.core.timeouts import Patience
 from wellread.engine import Engine, clean_question
 from wellread.errors import DamagedFile, ReplayMismatch, UsageError, WellreadError
 from wellread.parameters import fill
 from wellread.parts import Parts
 from wellread.protocols import Source
-from wellread.replay.one_at_a_time import RecordedLimit, Struck, Threads
+from wellread.replay.one_at_a_time import RecordedLimit, Threads
 from wellread.replay.parts import ON_TAPE, PartsOnTape
 from wellread.replay.record import Call, Recorder, Recording, check_header, fingerprint, load
 from wellread.run import Environment
@@ -54,7 +55,7 @@ class Player:
         self._now: float = 0.0
         self._asked = 0
         self._limits = 0
-        self._pending: list[RecordedLimit] = []
+        self._pending: set[RecordedLimit] = set()
         self._striking: asyncio.Task[None] | None = None
         self._position = 0
         self._seen = self._stamped = 0
@@ -81,10 +82,13 @@ class Player:
             kit=lambda kit: PartsOnTape(self, None, effort),
         )
 
-    def _limit(self, seconds: float | None, limit: str) -> RecordedLimit:
+    def _limit(self, seconds: float | None, limit: str) -> Patience:
+        """Takes as long as it takes, unless it has struck then."""
         self._limits += 1
-        at, behind = self.recording.struck.get(self._limits, (0.0, -1))
-        return RecordedLimit(Struck(behind, lambda: self._reach(at)) if behind >= 0 else None, self._pending)
+        if self._limits not in self.recording.struck:
+            return asyncio.timeout(None)
+        at, behind = self.recording.struck[self._limits]
+        return RecordedLimit(self._pending, self._limits, behind, lambda: self._reach(at))
 
     def source(self, role: str) -> Source | None:
         """The source that had this role, as far as it is in the file."""
@@ -232,7 +236,7 @@ class Player:
             self._striking = asyncio.get_running_loop().create_task(self._strike())
 
     def _due(self) -> list[RecordedLimit]:
-        return [one for one in self._pending if one.struck is not None and one.struck.behind <= self._position]
+        return sorted((one for one in self._pending if one.behind <= self._position), key=lambda one: one.number)
 
     async def _strike(self) -> None:
         """Let limits strike that did behind the answers given so far, when all that these have set in motion has come to rest."""
