@@ -47,12 +47,11 @@ class _Write:
     done: asyncio.Future[int] | None = None
 
     def told(self, outcome: int | Exception) -> None:
-        if self.done is None or self.done.done():
-            return
-        if isinstance(outcome, int):
-            self.done.set_result(outcome)
-        else:
-            self.done.set_exception(DamagedFile(f"the history cannot be written: {outcome}"))
+        if self.done is not None and not self.done.done():
+            if isinstance(outcome, int):
+                self.done.set_result(outcome)
+            else:
+                self.done.set_exception(DamagedFile(f"the history cannot be written: {outcome}"))
 
 
 class History:
@@ -209,16 +208,8 @@ class History:
             return [*self.database.write([write.jobs for write in group])]
         except Unreachable:
             raise
-        except Exception:  # each says what is wrong with it
-            return [self._apply_one(write) for write in group]
-
-    def _apply_one(self, write: _Write) -> int | Exception:
-        try:
-            return self.database.write([write.jobs])[0]
-        except Unreachable:
-            raise
         except Exception as problem:
-            return self._lost(problem)
+            return [self._lost(problem)] if len(group) == 1 else [one for write in group for one in self._apply([write])]
 
     def _lost(self, problem: Exception) -> Exception:
         self.failed_writes += 1

@@ -187,10 +187,10 @@ async def respond(here: Here, body: ResponseRequest) -> Response:
         telling = here.listen((await here.begin(wish, before, "openai", turns)).id, body.marks)
     else:
         telling = await here.attach(wish, before, None, turns, body.marks)
-    envelope = Envelope(telling.run, body.model, body.previous_response_id, store, int(time.time()))
+    script = Script(telling.run, body.model, body.previous_response_id, store, int(time.time()))
     if body.stream:
-        return EventStream(_events(Script(envelope), telling), telling.leave)
-    return Whole(partial(_response, envelope, telling), telling.leave)
+        return EventStream(_events(script, telling), telling.leave)
+    return Whole(partial(_response, script, telling), telling.leave)
 
 
 @router.get("/responses/{response}", responses=_GONE)
@@ -200,10 +200,10 @@ async def retrieve(here: Here, response: ResponseId, stream: bool = False) -> di
         raise Refused("a stored response does not stream again: /api/runs/ID/events does", "stream")
     record = await _find(here, response)
     previous = f"resp_{record.parent}" if record.parent else None
-    envelope = Envelope(record.id, f"{PREFIX}/{record.strategy}", previous, True, int(record.created))
+    script = Script(record.id, f"{PREFIX}/{record.strategy}", previous, True, int(record.created))
     if record.state == "running":
-        return envelope.response("in_progress", [])
-    return Script(envelope).ending(await here.listen(record.id).ending())[1]
+        return script.response("in_progress", [])
+    return script.ending(await here.listen(record.id).ending())[1]
 
 
 @router.delete("/responses/{response}", responses=_GONE)
@@ -238,9 +238,9 @@ async def _events(script: Script, telling: Telling) -> AsyncGenerator[str, None]
             yield script.delta(piece) if isinstance(piece, str) else script.ending(piece)[0]
 
 
-async def _response(envelope: Envelope, telling: Telling) -> Response:
+async def _response(script: Script, telling: Telling) -> Response:
     ending = await telling.ending()
-    return JSONResponse(Script(envelope).ending(ending)[1], ending.status)
+    return JSONResponse(script.ending(ending)[1], ending.status)
 
 
 class InputMessage(Message):
@@ -291,15 +291,43 @@ class ResponseRequest(BaseModel):
         return openai_format.conversation([item for item in self.input if isinstance(item, InputMessage)])
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """What stays the same in a response from its first event to its last."""
+def text_part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+
+def _metadata(answer: AnswerJson) -> dict[str, str]:
+    """What the protocol has no field for; its metadata are words."""
+    names = ("outcome", "reason", "short", "sure", "understood", "asks")
+    return {name: str(said)[:512] for name in names if (said := getattr(answer, name)) is not None}
+
+
+def _usage(answer: AnswerJson) -> dict[str, Any]:
+    read, written = answer.used.input_tokens, answer.used.output_tokens
+    return {
+        "input_tokens": read,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": written,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": read + written,
+    }
+
+
+@dataclass(slots=True)
+class Script:
+    """One response of the protocol: the object itself, and its events, numbered and in order."""
 
     run: str
     model: str
     previous: str | None
     store: bool
     created: int
+    said: str = ""
+    number: int = 0  # of the next event
+
+    @property
+    def _part(self) -> dict[str, Any]:
+        """Where its text is, as events say it."""
+        return {"output_index": 0, "item_id": f"msg_{self.run}", "content_index": 0}
 
     def response(self, state: str, output: list[dict[str, Any]], ending: Ending | None = None) -> dict[str, Any]:
         """The object itself."""
@@ -328,40 +356,8 @@ class Envelope:
         """The one item of the output."""
         return {"id": f"msg_{self.run}", "type": "message", "role": "assistant", "status": state, "content": list(parts)}
 
-
-def text_part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
-
-
-def _metadata(answer: AnswerJson) -> dict[str, str]:
-    """What the protocol has no field for; its metadata are words."""
-    names = ("outcome", "reason", "short", "sure", "understood", "asks")
-    return {name: str(said)[:512] for name in names if (said := getattr(answer, name)) is not None}
-
-
-def _usage(answer: AnswerJson) -> dict[str, Any]:
-    read, written = answer.used.input_tokens, answer.used.output_tokens
-    return {
-        "input_tokens": read,
-        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens": written,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": read + written,
-    }
-
-
-class Script:
-    """The events of one response, numbered and in the protocol's order."""
-
-    def __init__(self, envelope: Envelope) -> None:
-        self.envelope = envelope
-        self.number = 0
-        self.said = ""
-        self._item = {"output_index": 0, "item_id": envelope.message("")["id"]}
-        self._part = {**self._item, "content_index": 0}
-
     def opening(self) -> str:
-        response = self.envelope.response("in_progress", [])
+        response = self.response("in_progress", [])
         return self._event("response.created", response=response) + self._event("response.in_progress", response=response)
 
     def delta(self, text: str) -> str:
@@ -384,13 +380,13 @@ class Script:
         output: list[dict[str, Any]] = []
         if self.said:
             part = text_part(self.said, annotations)
-            output = [self.envelope.message("completed" if state == "completed" else "incomplete", part)]
+            output = [self.message("completed" if state == "completed" else "incomplete", part)]
             lines.append(self._end(part, output[0]))
-        response = self.envelope.response(state, output, ending)
+        response = self.response(state, output, ending)
         return "".join(lines) + self._event(f"response.{state}", response=response), response
 
     def _begin(self) -> str:
-        item = self.envelope.message("in_progress")
+        item = self.message("in_progress")
         added = self._event("response.output_item.added", output_index=0, item=item)
         return added + self._event("response.content_part.added", **self._part, part=text_part("", []))
 

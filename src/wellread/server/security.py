@@ -219,21 +219,12 @@ class Wall:
 
         try:
             refused = await self._enter(scope)
-            if refused is not None:
-                seldom = "refused"
-                await refused(scope, receive, sending)
-                return
-            if _is_multipart(scope):
-                if not self._takes_documents(scope):
-                    await _error(scope["path"], 415, "forms with files are taken for documents only")(scope, receive, sending)
-                    return
-                await self.app(scope, _counted(receive, self.options.max_upload), sending)
-                return
-            body = await self._body(scope, receive)
+            seldom = "refused" if refused is not None else seldom
+            body = refused or await self._body(scope, receive)
             if isinstance(body, Response):
                 await body(scope, receive, sending)
-                return
-            await self.app(scope, _replay(body, receive), sending)
+            else:
+                await self.app(scope, body, sending)
         except Exception as problem:
             fault = secrets.token_hex(4)
             logs.fault("request failed", problem, fault=fault)
@@ -280,8 +271,12 @@ class Wall:
         """Whether a body may be larger than others: it goes to the disk while it comes, read by `intake`."""
         return scope["method"] == "POST" and bool(_DOCUMENTS.fullmatch(scope["path"])) and self.options.takes_documents
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | Response:
-        """The whole body, so that nothing further in can be made to wait for it or to hold too much."""
+    async def _body(self, scope: Scope, receive: Receive) -> Receive | Response:
+        """The whole body, so that nothing further in can be made to wait for it or to hold too much; documents as they come."""
+        if _is_multipart(scope):
+            if self._takes_documents(scope):
+                return _counted(receive, self.options.max_upload)
+            return _error(scope["path"], 415, "forms with files are taken for documents only")
         most, seconds = (_LOGIN, _LOGIN_SECONDS) if _is_open(scope["path"]) else (self.options.max_body, _BODY_SECONDS)
         declared = Headers(scope=scope).get("content-length", "0")
         if declared.isdecimal() and int(declared) > most:
@@ -297,7 +292,7 @@ class Wall:
                     if len(body) > most:
                         return _too_large(scope["path"], most)
                     if not message.get("more_body"):
-                        return bytes(body)
+                        return _replay(bytes(body), receive)
         except TimeoutError:
             return _error(scope["path"], 408, "the request came too slowly")
 
