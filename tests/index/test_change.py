@@ -97,7 +97,7 @@ async def test_added_passages_are_found_at_once(tmp_path: Path) -> None:
 
 
 async def test_large_segments_stay_and_new_ones_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wellread.index.grow.MERGE_BELOW", 0)
+    monkeypatch.setattr("wellread.index.build.MERGE_BELOW", 0)
     await make(tmp_path)
     before = LocalIndex.open(tmp_path).manifest.segments[0]
     await add(tmp_path, feed(numbered(7)))

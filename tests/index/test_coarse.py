@@ -193,7 +193,7 @@ async def test_an_index_with_sketches_verifies_and_grows(made: Path, tmp_path: P
     monkeypatch.setattr(lists, "FROM_ROWS", 5_000)
     monkeypatch.setattr("wellread.index.search.SMALL", 0)
     for below in (0, 100_000):  # as a segment of its own; then all written again together
-        monkeypatch.setattr("wellread.index.grow.MERGE_BELOW", below)
+        monkeypatch.setattr("wellread.index.build.MERGE_BELOW", below)
         fresh = clustered(30, 100, seed=20 + below)
         await add(tmp_path / "i", MoreVectors(fresh, f"after {below}: "))
         index = LocalIndex.open(tmp_path / "i")

@@ -24,10 +24,9 @@ from wellread.cli.feeds import shown
 from wellread.core.processors import available_processors
 from wellread.errors import EmbedderError, IndexFault
 from wellread.index import ledger, manifest
-from wellread.index.build import BuildOptions, add, build, update
+from wellread.index.build import BuildOptions, Growing, add, build, update
 from wellread.index.feed import EmbeddingFeed
 from wellread.index.following import Following, passages, recalled
-from wellread.index.grow import Growing
 from wellread.index.inputs import InputOptions, Item, origin, parts
 from wellread.index.ledger import Entry, Read
 from wellread.index.progress import Gauge

@@ -57,7 +57,7 @@ async def test_english_stays_as_it_was(tmp_path: Path) -> None:
 
 
 async def test_what_joins_a_large_segment_keeps_to_its_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wellread.index.grow.MERGE_BELOW", 0)
+    monkeypatch.setattr("wellread.index.build.MERGE_BELOW", 0)
     await build(tmp_path, feed(GERMAN))
     made = await add(tmp_path, feed([*english(3), Passage("see#0", "Am See stehen drei Häuser.", "Der See")]))
     assert [segment.language for segment in made.segments] == ["de", "de"]
