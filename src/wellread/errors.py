@@ -190,6 +190,16 @@ class ReplayMismatch(WellreadError):
 
 
 @contextmanager
+def os_errors(error: Callable[[str], WellreadError], what: str, *others: type[Exception]) -> Generator[None]:
+    """Around work on files: what the system refuses (a full disk, a closed folder) becomes `error`, with what could not be done
+    and the reason in one line. `others` are what else may be raised by such work."""
+    try:
+        yield
+    except (OSError, *others) as problem:
+        raise error(f"{what}: {getattr(problem, 'strerror', None) or problem}") from problem
+
+
+@contextmanager
 def panics_as(error: Callable[[str], WellreadError], doing: str) -> Generator[None]:
     """Around calls of libraries written in Rust (tantivy, tokenizers, pydantic-monty, nh3): they panic where others raise, with a
     `BaseException` that no handler expects. It becomes `error`, which is told what was being done."""

@@ -14,7 +14,7 @@ import difflib
 import re
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 from urllib.parse import unquote
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-M = TypeVar("M")
 Part = Literal["sources", "models", "embedders", "rerankers", "graders"]
 _TRUTHS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
@@ -87,20 +86,72 @@ def param(default: Any, help: str, *, sent: str = "") -> Any:
     return field(default=default, metadata={"help": help, "sent": sent})
 
 
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """The type of a parameter, taken apart."""
+
+    base: Any
+    choices: tuple[object, ...] = ()
+    part: Part | None = None
+    range: Range | None = None
+    many: bool = False
+    optional: bool = False
+
+    @classmethod
+    def of(cls, hint: Any) -> _Kind:
+        origin, parts = get_origin(hint), get_args(hint)
+        if origin is Annotated:
+            inner, mark = cls.of(parts[0]), parts[1]
+            return replace(inner, part=mark.part) if isinstance(mark, Names) else replace(inner, range=mark)
+        if origin in (Union, types.UnionType):
+            return replace(cls.of(parts[0]), optional=True)
+        if origin is tuple:
+            return replace(cls.of(parts[0]), many=True)
+        return cls(hint, parts if origin is Literal else ())
+
+    def __str__(self) -> str:
+        """As help texts show it."""
+        name = "|".join(map(str, self.choices)) or str(getattr(self.base, "__name__", self.base))
+        bounds = f" {self.range.least:.15g} to {self.range.most:.15g}" if self.range else ""
+        return f"{self.part.removesuffix('s') if self.part else name}{bounds}{',…' * self.many}{'|none' * self.optional}"
+
+    @property
+    def wanted(self) -> str:
+        """What a value of it is called."""
+        if self.choices:
+            return f"one of {', '.join(map(str, self.choices))}"
+        words = {int: "a whole number", float: "a number", bool: "true or false"}
+        return "a list" if self.many else words.get(self.base, "a table")
+
+    def read(self, value: Any) -> Any:
+        """A value as somebody typed it, in the form that the codec takes."""
+        if self.optional and (value is None or str(value).lower() in ("none", "")):
+            return None
+        if not self.many:
+            return self._one(value)
+        items = cast("object", re.split(r"\s*,\s*", value.strip()) if isinstance(value, str) else value)
+        return list(map(self._one, cast("list[object]", items))) if isinstance(items, list | tuple) else items
+
+    def _one(self, value: Any) -> Any:
+        if self.base is bool and str(value).lower() in _TRUTHS:
+            return _TRUTHS[str(value).lower()]
+        return str(value) if self.base is str else value.strip() if isinstance(value, str) else value
+
+
+@cache
+def _kinds(cls: type[object]) -> dict[str, tuple[Any, _Kind]]:
+    """Kept, because every run fills a set: evaluating annotations takes longer than a search in memory."""
+    return {name: (hint, _Kind.of(hint)) for name, hint in get_type_hints(cls, include_extras=True).items()}
+
+
 def describe(cls: type[DataclassInstance]) -> list[Parameter]:
     """The parameters of a set, in the order they are written."""
-    hints = _hints(cls)
-    return [
-        Parameter(
-            name=f.name,
-            kind=_kind(hints[f.name]),
-            default=None if f.default is MISSING else f.default,
-            help=str(f.metadata.get("help", "")),
-            part=mark.part if (mark := _mark(hints[f.name], Names)) else None,
-            range=_mark(hints[f.name], Range),
-        )
-        for f in fields(cls)
-    ]
+    found: list[Parameter] = []
+    for f in fields(cls):
+        _, kind = _kinds(cls)[f.name]
+        default = None if f.default is MISSING else f.default
+        found.append(Parameter(f.name, str(kind), default, str(f.metadata.get("help", "")), kind.part, kind.range))
+    return found
 
 
 def named(filled: DataclassInstance) -> Iterator[tuple[str, Part, str]]:
@@ -116,32 +167,16 @@ def named(filled: DataclassInstance) -> Iterator[tuple[str, Part, str]]:
 
 def fill(cls: type[T], values: Mapping[str, object], owner: str) -> T:
     """An instance of `cls` with `values` in place of the defaults; `owner` is named in errors."""
-    hints = _hints(cls)
+    kinds = _kinds(cls)
     known = {f.name for f in fields(cls)}
     for name in values:
         if name not in known:
             raise UsageError(_unknown(name, known, owner))
-    converted = {name: _convert(hints[name], value, f"{owner}: {name}") for name, value in values.items()}
+    converted = {name: _convert(*kinds[name], value, f"{owner}: {name}") for name, value in values.items()}
     try:
         return cls(**converted)
     except ValueError as problem:  # a set may check its own values in __post_init__
         raise UsageError(f"{owner}: {problem}") from problem
-
-
-@cache
-def _hints(cls: type[object]) -> dict[str, Any]:
-    """Kept, because every run fills a set: evaluating annotations takes longer than a search in memory."""
-    return get_type_hints(cls, include_extras=True)
-
-
-def _mark(hint: Any, kind: type[M]) -> M | None:
-    """What `Annotated` says of a type, or of the type that it is made of."""
-    for part in get_args(hint):
-        if isinstance(part, kind):
-            return part
-        if (found := _mark(part, kind)) is not None:
-            return found
-    return None
 
 
 def _unknown(name: str, known: set[str], owner: str) -> str:
@@ -150,61 +185,20 @@ def _unknown(name: str, known: set[str], owner: str) -> str:
     return f"{owner} has no parameter {name!r}{hint}; it has: {', '.join(sorted(known)) or 'none'}"
 
 
-def _kind(hint: Any) -> str:
-    origin = get_origin(hint)
-    if origin is Annotated:
-        base, mark = get_args(hint)
-        return mark.part.removesuffix("s") if isinstance(mark, Names) else f"{_kind(base)} {mark.least:.15g} to {mark.most:.15g}"
-    if origin is Literal:
-        return "|".join(str(choice) for choice in get_args(hint))
-    if origin in (Union, types.UnionType):
-        return "|".join("none" if part is type(None) else _kind(part) for part in get_args(hint))
-    if origin is tuple:
-        return f"{_kind(get_args(hint)[0])},…"
-    return str(getattr(hint, "__name__", hint))
-
-
-def _convert(hint: Any, value: object, where: str) -> object:
+def _convert(hint: Any, kind: _Kind, value: object, where: str) -> object:
     """The codec checks what a value must be; what is said where it is not, and bounds, are ours."""
     from wellread.core import codec
 
     try:
-        found = codec.decode(hint, _read(hint, value), strict=False)
+        found = codec.decode(hint, kind.read(value), strict=False)
     except ValueError:
-        raise UsageError(f"{where} must be {_wanted(hint)}, not {value!r}") from None
-    bounds, spec = _mark(hint, Range), _mark(hint, Names)
-    each: tuple[Any, ...] = found if get_origin(hint) is tuple else (found,)
+        raise UsageError(f"{where} must be {kind.wanted}, not {value!r}") from None
+    bounds, each = kind.range, cast("tuple[Any, ...]", found if kind.many and found is not None else (found,))
     for one in each:
         if bounds and one is not None and not bounds.least <= one <= bounds.most:
             limit = f"at least {bounds.least:.15g}" if one < bounds.least else f"at most {bounds.most:.15g}"
             raise UsageError(f"{where} must be {'finite' if str(one)[-3:] in ('nan', 'inf') else limit}, not {one}")
         # A spec stands on a line of a file, of a form and of a list: what some reader takes for the end of one breaks these.
-        if spec and one and (one.splitlines() != [one] or any(sign < " " for sign in one)):
+        if kind.part and one and (one.splitlines() != [one] or any(sign < " " for sign in one)):
             raise UsageError(f"{where} must be one line without control signs")
     return found
-
-
-def _read(hint: Any, value: Any) -> Any:
-    """A value as somebody typed it, in the form that the codec takes for its type."""
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return None if value is None or str(value).lower() in ("none", "") else _read(parts[0], value)
-    if origin is Annotated:
-        return _read(parts[0], value)
-    if origin is tuple:
-        items = cast("object", re.split(r"\s*,\s*", value.strip()) if isinstance(value, str) else value)
-        return [_read(parts[0], each) for each in cast("list[object]", items)] if isinstance(items, list | tuple) else items
-    if hint is bool and str(value).lower() in _TRUTHS:
-        return _TRUTHS[str(value).lower()]
-    return str(value) if hint is str else value.strip() if isinstance(value, str) else value
-
-
-def _wanted(hint: Any) -> str:
-    """What a value of this type is called."""
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return f"one of {', '.join(map(str, parts))}"
-    if origin is tuple:
-        return "a list"
-    words = {int: "a whole number", float: "a number", bool: "true or false"}
-    return _wanted(parts[0]) if origin in (Annotated, Union, types.UnionType) else words.get(hint, "a table")

@@ -17,7 +17,7 @@ from wellread import events
 from wellread.answer_json import AnswerJson
 from wellread.cli import opening, options, show
 from wellread.cli.terminal import json_line, note
-from wellread.errors import MissingExtra, ReplayMismatch, UsageError, WellreadError
+from wellread.errors import MissingExtra, ReplayMismatch, UsageError, WellreadError, os_errors
 from wellread.types import Answer, Outcome
 
 if TYPE_CHECKING:
@@ -246,10 +246,8 @@ class _Trace:
         self.problem: OSError | None = None
         self._file: TextIO | None = None
         if path is not None:
-            try:
+            with os_errors(UsageError, f"{path}: the trace cannot be written"):
                 self._file = path.open(mode, encoding="utf-8")
-            except OSError as problem:
-                raise UsageError(f"{path}: the trace cannot be written: {problem.strerror}") from None
 
     def write(self, event: events.Event) -> None:
         if self._file is not None and self.problem is None:

@@ -149,13 +149,10 @@ def _line(prompt: str) -> str | None:
 
 
 def _append(file: Path, text: str) -> None:
-    from wellread.errors import WellreadError
+    from wellread.errors import WellreadError, os_errors
 
-    try:
-        with file.open("a", encoding="utf-8") as out:
-            out.write(text)
-    except OSError as problem:
-        raise WellreadError(f"{file}: the conversation cannot be kept: {problem.strerror}") from None
+    with os_errors(WellreadError, f"{file}: the conversation cannot be kept"), file.open("a", encoding="utf-8") as out:
+        out.write(text)
 
 
 def _read(file: Path | None) -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@ from wellread.cli import options
 from wellread.cli.terminal import note, say
 from wellread.core import codec
 from wellread.core.private_files import replace_private
-from wellread.errors import ReadError, UsageError, WellreadError
+from wellread.errors import ReadError, UsageError, WellreadError, os_errors
 from wellread.present.sections import bracketed, sections
 from wellread.text.places import at_words
 from wellread.types import Answer, Hit, Original, Passage
@@ -153,10 +153,8 @@ def open_place(
 def _start(command: list[str]) -> None:
     """It stays when we end, and says nothing into this terminal."""
     nothing = subprocess.DEVNULL
-    try:
+    with os_errors(WellreadError, command[0]):
         subprocess.Popen(command, start_new_session=True, stdin=nothing, stdout=nothing, stderr=nothing)
-    except OSError as problem:
-        raise WellreadError(f"{command[0]}: {problem.strerror}") from None
 
 
 def _with_quote(chosen: Shown) -> str:
@@ -192,11 +190,9 @@ def _original(chosen: Shown, where: Path) -> Original:
         async with aclosing(Parts(options.load())) as kit:
             return await kit.source(chosen.source).original(chosen.document or "")
 
-    try:
+    with os_errors(WellreadError, f"{where}"):
         os.chdir(where)
         return asyncio.run(find())
-    except OSError as problem:
-        raise WellreadError(f"{where}: {problem.strerror}") from None
 
 
 def _file(path: str, chosen: Shown) -> list[str]:

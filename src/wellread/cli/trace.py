@@ -13,7 +13,7 @@ import typer
 from wellread import events
 from wellread.cli import ask, options, show
 from wellread.cli.terminal import clean, note, say
-from wellread.errors import ReplayMismatch, UsageError
+from wellread.errors import ReplayMismatch, UsageError, os_errors
 
 if TYPE_CHECKING:
     from wellread.trace.timeline import Step, Timeline
@@ -37,10 +37,8 @@ def trace(
     if html is not None:
         from wellread.trace.timeline import page
 
-        try:
+        with os_errors(UsageError, f"{html} cannot be written"):
             html.write_text(page(story), encoding="utf-8")
-        except OSError as problem:
-            raise UsageError(f"{html} cannot be written: {problem.strerror}") from None
         note(str(html))
         return
     _print(clean(story))

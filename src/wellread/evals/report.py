@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from wellread.core.unicode_safety import encodable
-from wellread.errors import UsageError, optional
+from wellread.errors import UsageError, optional, os_errors
 from wellread.evals.data import Question
 from wellread.evals.results import Result, against_first
 from wellread.evals.runs import Cell
@@ -157,12 +157,10 @@ def write(
     tables = encodable(list(tables))  # what was given on a command line may be of another encoding
     rows = [{**table, "results": [asdict(result) for result in found]} for table, found in zip(tables, results, strict=True)]
     page = _page(tables, results, questions)
-    try:
+    with os_errors(UsageError, f"{folder}: the report cannot be written"):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "results.json").write_text(json.dumps(rows, ensure_ascii=False, indent=1), encoding="utf-8")
         (folder / "report.html").write_text(page, encoding="utf-8")
-    except OSError as problem:
-        raise UsageError(f"{folder}: the report cannot be written: {problem.strerror}") from None
 
 
 def _page(tables: Sequence[Mapping[str, Any]], results: Sequence[Sequence[Result]], questions: Sequence[Question]) -> str:

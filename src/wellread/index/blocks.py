@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.errors import DamagedFile
+from wellread.errors import DamagedFile, os_errors
 
 Sums: TypeAlias = NDArray[np.uint64]
 Data: TypeAlias = NDArray[np.uint8]
@@ -71,12 +71,9 @@ def _parts(path: Path) -> Iterator[Data]:
 def mapped(path: Path, kind: Any, shape: tuple[int, ...] | None = None, advice: str = "") -> NDArray[Any]:
     """A file in a memory map as an array: all of it, or what a shape takes, which must be there. `advice` is for the system,
     where it knows it: slower without, not wrong. A plain array over the map: slices of np.memmap cost microseconds each."""
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else None
-    except OSError as problem:
-        raise DamagedFile(f"{path} is damaged: {problem.strerror}") from problem
+    with os_errors(DamagedFile, f"{path} is damaged"), path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else None
     width, whole = np.dtype(kind).itemsize, shape is None
     shape = shape if shape is not None else (size // width,)
     if size < math.prod(shape) * width or (whole and size % width):

@@ -21,7 +21,7 @@ from wellread.core import safe_files
 from wellread.core.private_files import at_home
 from wellread.core.safe_files import files_inside
 from wellread.core.unicode_safety import encodable
-from wellread.errors import IndexFault, ReadError, UsageError, optional
+from wellread.errors import IndexFault, ReadError, UsageError, optional, os_errors
 from wellread.protocols import PageReader
 from wellread.reading import decoder, workers
 from wellread.reading.kinds import is_decoration
@@ -169,10 +169,8 @@ def is_list(file: Path) -> bool:
 
 def addresses(file: Path) -> list[str]:
     """The pages that a list names. It names nothing else: who wrote it need not be who has it read."""
-    try:
+    with os_errors(IndexFault, f"{file} cannot be read", UnicodeDecodeError):
         lines = safe_files.content(file, _LONGEST_LIST).decode("utf-8-sig").split()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise IndexFault(f"{file} cannot be read: {problem}") from problem
     for line in lines:
         if not is_page(line):
             raise IndexFault(f"{file}: {line[:200]!r} is no address of a page (http:// or https://)")
@@ -265,11 +263,9 @@ def _lines(path: Path) -> Iterator[str]:
         yield from decoder.lines(reader, [path], _LONGEST_LINE)
         return
     opener = gzip.open if path.name.endswith(".gz") else open
-    try:
-        with opener(path, "rt", encoding="utf-8") as lines:
-            yield from iter(lambda: lines.readline(_LONGEST_LINE), "")
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as problem:
-        raise IndexFault(f"{path} cannot be read: {problem}") from problem
+    unreadable = os_errors(IndexFault, f"{path} cannot be read", EOFError, UnicodeDecodeError, zlib.error)
+    with unreadable, opener(path, "rt", encoding="utf-8") as lines:
+        yield from iter(lambda: lines.readline(_LONGEST_LINE), "")
 
 
 def _objects(lines: Iterator[str], path: Path) -> Iterator[dict[str, object]]:

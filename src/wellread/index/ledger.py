@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wellread.core import codec
-from wellread.errors import DamagedFile
+from wellread.errors import DamagedFile, os_errors
 from wellread.index import manifest
 from wellread.index.manifest import Listed
 from wellread.types import Passage
@@ -45,14 +45,12 @@ def load(folder: Path, listed: Listed | None) -> dict[str, Entry]:
     if listed is None:
         return {}
     path = folder / listed.name
-    try:
+    with os_errors(DamagedFile, f"{path} is damaged", ValueError):
         if manifest.checksum(path, listed.sum.bytes + 1) != listed.sum:
             raise DamagedFile(f"{path} is damaged: its content has changed")
         with path.open(encoding="utf-8") as lines:
             rows = iter(lambda: lines.readline(_LONGEST), "")  # more than that of a line is no JSON
             return {entry.name: entry for entry in (codec.loads(Entry, row) for row in rows)}
-    except (OSError, ValueError) as problem:
-        raise DamagedFile(f"{path} is damaged: {problem}") from problem
 
 
 def save(folder: Path, entries: Mapping[str, Entry], generation: int) -> Listed:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wellread.errors import DamagedFile, IndexFault, panics_as
+from wellread.errors import DamagedFile, IndexFault, os_errors, panics_as
 from wellread.index.rows import NOTHING, Ranked, in_order, pairs
 from wellread.questions.languages import ENGLISH, analyser
 from wellread.text.lexicon import UNSPACED_CLASS
@@ -107,11 +107,9 @@ class WordsWriter:
 @contextmanager
 def _disk_errors(folder: Path | None) -> Generator[None]:
     """tantivy says everything with a ValueError: a full disk too."""
-    try:
-        with panics_as(IndexFault, f"{folder}: writing the word index"):
-            yield
-    except (ValueError, OSError) as problem:
-        raise IndexFault(f"{folder}: the word index cannot be written: {problem}") from problem
+    failing = os_errors(IndexFault, f"{folder}: the word index cannot be written", ValueError)
+    with failing, panics_as(IndexFault, f"{folder}: writing the word index"):
+        yield
 
 
 class Words:
@@ -125,11 +123,9 @@ class Words:
 
     @classmethod
     def open(cls, folder: Path, language: str = ENGLISH) -> Words:
-        try:
-            with panics_as(DamagedFile, f"{folder}: opening the word index"):
-                return cls(*_open(folder), str(folder), language)
-        except (ValueError, OSError) as problem:
-            raise DamagedFile(f"{folder}: the word index cannot be opened: {problem}") from problem
+        damaged = os_errors(DamagedFile, f"{folder}: the word index cannot be opened", ValueError)
+        with damaged, panics_as(DamagedFile, f"{folder}: opening the word index"):
+            return cls(*_open(folder), str(folder), language)
 
     @classmethod
     def of(cls, passages: Iterable[Passage]) -> Words:

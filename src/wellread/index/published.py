@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.core import safe_files
-from wellread.errors import DamagedFile, IndexFault, optional
+from wellread.errors import DamagedFile, IndexFault, optional, os_errors
 from wellread.index.dataset import relative_scale
 from wellread.index.feed import Batch, Feed, grouped
 from wellread.index.following import passages
@@ -186,11 +186,8 @@ class _Rows:
 def _mapped(path: Path) -> NDArray[np.uint8]:
     if not path.exists():
         raise IndexFault(f"{path} does not exist")
-    try:
-        with safe_files.opened(path) as file:
-            return np.memmap(file, np.uint8, "r")
-    except (OSError, ValueError) as problem:
-        raise DamagedFile(f"{path} cannot be read: {problem}") from problem
+    with os_errors(DamagedFile, f"{path} cannot be read", ValueError), safe_files.opened(path) as file:
+        return np.memmap(file, np.uint8, "r")
 
 
 def _values(path: Path, data: NDArray[np.uint8], start: int, count: int, kind: np.dtype[Any]) -> NDArray[Any]:

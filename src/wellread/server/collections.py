@@ -30,7 +30,7 @@ from wellread.core import codec
 from wellread.core.private_files import private_folder, replace_private
 from wellread.core.safe_files import files_inside
 from wellread.core.unicode_safety import encodable
-from wellread.errors import DamagedFile, UsageError, WellreadError
+from wellread.errors import DamagedFile, UsageError, WellreadError, os_errors
 from wellread.index import ledger
 from wellread.index.build import update
 from wellread.index.folder import BeingWritten, existing, writing
@@ -116,11 +116,11 @@ class Collections:
     @contextmanager
     def _alone(self, what: str) -> Generator[None]:
         """One at a time, of all threads and processes that serve this folder; `what` cannot be done where the disk fails."""
-        with _disk(what):
+        with os_errors(DamagedFile, what):
             handle = os.open(private_folder(self.root), os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            with _disk(what):
+            with os_errors(DamagedFile, what):
                 yield
         finally:
             os.close(handle)
@@ -219,7 +219,7 @@ class Collections:
     def incoming(self) -> Path:
         """A folder for what is being sent; what others have left there long ago goes."""
         folder = self.root / INCOMING
-        with _disk("the document cannot be kept"):
+        with os_errors(DamagedFile, "the document cannot be kept"):
             private_folder(self.root)
             private_folder(folder)
             for path in folder.iterdir():
@@ -263,18 +263,9 @@ class Collections:
         path = next((path for path in files_inside(one.root) if encodable(os.path.relpath(path, one.root)) == name), None)
         if one.folder is not None or path is None:
             return False
-        with _disk("the document cannot be removed"):
+        with os_errors(DamagedFile, "the document cannot be removed"):
             path.unlink(missing_ok=True)
         return True
-
-
-@contextmanager
-def _disk(what: str) -> Generator[None]:
-    """A full or closed disk in one clear line."""
-    try:
-        yield
-    except OSError as problem:
-        raise DamagedFile(f"{what}: {problem.strerror or problem}") from problem
 
 
 def _read(place: Path) -> Collection | None:

@@ -18,7 +18,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from wellread.errors import DamagedFile, UsageError
+from wellread.errors import DamagedFile, UsageError, os_errors
 from wellread.reading.kinds import ending, is_archive, is_readable
 
 _LONGEST_FIELD = 10_000  # bytes of a field that is no file
@@ -83,15 +83,14 @@ async def arriving(
     room.others.append(form)
     try:
         try:
-            parser = MultipartParser(options[b"boundary"], form.callbacks())  # pyright: ignore[reportArgumentType]
-            async with aclosing(hastened(request.stream(), wanted)) as pieces:
-                async for piece in pieces:
-                    await asyncio.to_thread(parser.write, piece)
-            parser.finalize()
+            with os_errors(DamagedFile, "the document cannot be kept"):
+                parser = MultipartParser(options[b"boundary"], form.callbacks())  # pyright: ignore[reportArgumentType]
+                async with aclosing(hastened(request.stream(), wanted)) as pieces:
+                    async for piece in pieces:
+                        await asyncio.to_thread(parser.write, piece)
+                parser.finalize()
         except FormParserError as problem:
             raise UsageError(f"the form cannot be read: {problem}") from None
-        except OSError as problem:
-            raise DamagedFile(f"the document cannot be kept: {problem.strerror or problem}") from problem
         if not form.ended:
             raise UsageError("the form is not whole")
         yield form.arrived

@@ -21,7 +21,7 @@ from wellread import settings as settings_module
 from wellread.core import keychain
 from wellread.core.effort import Effort
 from wellread.core.private_files import private_folder, replace_private
-from wellread.errors import SettingsError, UsageError
+from wellread.errors import SettingsError, UsageError, os_errors
 from wellread.models.default import available
 from wellread.net.address import is_loopback
 from wellread.parameters import fill, public
@@ -241,14 +241,13 @@ def take(here: Service, before: Settings, keys: Mapping[str, str | None]) -> Out
 def change(path: Path, plain: Changes, keys: Mapping[str, str | None]) -> None:
     """Set top-level values and entries of [keys]. The file is whole at any moment, and its owner's alone afterwards."""
     real = Path(os.path.realpath(path))
-    try:
-        fresh = changed(real.read_text(encoding="utf-8") if real.exists() else "", plain, keys)
+    with os_errors(SettingsError, f"{path} cannot be written"):
+        try:
+            fresh = changed(real.read_text(encoding="utf-8") if real.exists() else "", plain, keys)
+        except ValueError as problem:
+            raise SettingsError(f"{path} is broken: {problem}") from None
         private_folder(real.parent) if not real.parent.exists() else None
         replace_private(real, fresh.encode())
-    except ValueError as problem:
-        raise SettingsError(f"{path} is broken: {problem}") from None
-    except OSError as problem:
-        raise SettingsError(f"{path} cannot be written: {problem.strerror or problem}") from None
 
 
 def changed(text: str, plain: Changes, keys: Mapping[str, str | None]) -> str:
