@@ -49,13 +49,14 @@ def forms() -> list[Arithmetic]:
     return found
 
 
-def ratios(works: dict[Arithmetic, Callable[[], object]], rounds: int) -> dict[Arithmetic, float]:
-    """How many times as fast as the shipped form, by processor time."""
+def ratios(works: dict[Arithmetic, Callable[[str], object]], rounds: int) -> dict[Arithmetic, float]:
+    """How many times as fast as the shipped form, by processor time. Work gets a mark that makes the texts of each round
+    new: what was read before is remembered."""
     times: dict[Arithmetic, list[float]] = {form: [] for form in works}
-    for _ in range(rounds + 1):
+    for number in range(rounds + 1):
         for form, work in works.items():
             begun = time.process_time()
-            work()
+            work(f"{number}. ")
             times[form].append(time.process_time() - begun)
     best = {form: min(values[1:]) for form, values in times.items()}
     return {form: best["block"] / best[form] for form in works}
@@ -77,7 +78,10 @@ def embedding(texts: Sequence[str], timed: int, rounds: int, float32: Path | Non
         full = reference(float32, texts, Path(folder) / "model")
     full = vectors["block"] if full is None else full
     some = sorted(texts, key=len)[:: max(1, len(texts) // timed)]
-    works = {form: (lambda e=embedder: e.embed_now(some, kind="passage")) for form, embedder in made.items()}
+    works = {
+        form: (lambda mark, e=embedder: e.embed_now([mark + one for one in some], kind="passage"))
+        for form, embedder in made.items()
+    }
     out: dict[str, float] = {f"{form}_ratio": ratio for form, ratio in ratios(works, rounds).items()}
     for form, found in vectors.items():
         cosines = (found * full).sum(axis=1)
@@ -92,7 +96,10 @@ def vectors(rounds: int = 3) -> dict[str, float]:
     texts, full = [str(text) for text in stored["sentences"]], stored["vectors"].astype(np.float32)
     made = {form: OnnxEmbedder(options=Options(threads=1, arithmetic=form)) for form in ("block", best_here())}
     some = passages(24)
-    works = {form: (lambda e=embedder: e.embed_now(some, kind="passage")) for form, embedder in made.items()}
+    works = {
+        form: (lambda mark, e=embedder: e.embed_now([mark + one for one in some], kind="passage"))
+        for form, embedder in made.items()
+    }
     found = made[best_here()].embed_now(texts, kind="passage")
     cosines = (found * full).sum(axis=1) / np.linalg.norm(full, axis=1)
     return {"vectors_ratio": ratios(works, rounds)[best_here()], "vectors_cosine": float(cosines.min())}
@@ -100,7 +107,10 @@ def vectors(rounds: int = 3) -> dict[str, float]:
 
 def judging(work: Sequence[Job], timed: int, rounds: int) -> dict[str, float]:
     made = {form: Evaluator(threads=1, arithmetic=form) for form in forms()}
-    works = {form: (lambda e=one: [asyncio.run(e.judge(*job)) for job in work[:timed]]) for form, one in made.items()}
+    works = {
+        form: (lambda mark, e=one: [asyncio.run(e.judge(mark + asked, chains)) for asked, chains in work[:timed]])
+        for form, one in made.items()
+    }
     out = {f"{form}_pairs_ratio": ratio for form, ratio in ratios(works, rounds).items()}
     verdicts = {form: [asyncio.run(one.judge(*job)) for job in work] for form, one in made.items()}
     weights = made["block"].weights

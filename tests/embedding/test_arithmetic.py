@@ -105,7 +105,7 @@ CPUINFO = "processor\t: 0\nmodel name\t: some\n{key}\t\t: {flags}\n\nprocessor\t
     ("key", "flags", "openvino", "expected"),
     [
         ("flags", "sse4_2 avx512_vnni amx_bf16 amx_int8", True, "bf16"),
-        ("flags", "avx512_bf16 avx512_vnni", True, "bf16"),
+        ("flags", "avx512_bf16 avx512_vnni", True, "tensor"),
         ("flags", "sse4_2 avx512_vnni amx_bf16 amx_int8", False, "tensor"),
         ("flags", "avx2 avx_vnni", True, "tensor"),
         ("flags", "avx2 avx512f", True, "block"),

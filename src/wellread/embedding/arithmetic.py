@@ -2,7 +2,7 @@
 
     block   the shipped file as it is: int8 by block, on any processor
     tensor  int8 by layer, made from the shipped file at its first use: x86_64 with VNNI
-    bf16    the shipped file in bfloat16 by OpenVINO (extra `fast`): x86_64 with AMX or AVX-512 bf16
+    bf16    the shipped file in bfloat16 by OpenVINO (extra `fast`): x86_64 with AMX; by hand with AVX-512 bf16 alone
 
 On English text their vectors are within a cosine of 0.998 of float32's. Those of one index are all computed in one way
 (docs/decisions/arithmetic-by-processor.md). On aarch64 nothing but `block` was measured, so nothing else is chosen there.
@@ -56,7 +56,7 @@ def best_here() -> Arithmetic:
 
 def best_for(flags: frozenset[str], openvino: Callable[[], bool]) -> Arithmetic:
     """The fastest arithmetic for a processor with these instructions."""
-    if flags & _BFLOAT16 and openvino():
+    if "amx_bf16" in flags and openvino():
         return "bf16"
     return "tensor" if flags & _BYTE_PRODUCTS else "block"
 

@@ -33,7 +33,7 @@ from wellread.strategies.proof import proofread
 from wellread.strategies.quote import Quote, QuoteParams, Reading
 from wellread.strategies.react import React, ReactParams
 from wellread.strategies.recipe import AnsweringRoles, Recipe, Roles, stand_alone
-from wellread.text.sentences import sentences
+from wellread.text.sentences import paragraphs
 from wellread.text.words import read
 from wellread.types import Answer, Passage
 
@@ -169,6 +169,8 @@ class _Told:
         self._run, self._emit, self._streams = run, run.emit, streams
         self.text = ""  # shown or not
         self._shown = 0
+        self._block = 0  # where the block begins that was shown last: what comes changes nothing before it
+        self._loose: tuple[str, int] | None = None  # a sentence that the passages, so many, do not carry
         self._behind = False  # whether the next words begin behind others
 
     @property
@@ -203,12 +205,18 @@ class _Told:
             return
         self.text += ("\n\n" if self._behind else "") + event.text
         self._behind = False
-        for start, end in sentences(self.text)[:-1] if self._streams else ():  # the last may go on
+        blocks = paragraphs(self.text[self._block :]) if self._streams else []
+        spans = [(self._block + start, self._block + end) for block in blocks for start, end in block]
+        for start, end in spans[:-1]:  # the last may go on
             if end > self._shown and self.text[end:].lstrip()[:1] not in ("[", ""):
-                if not all(one.supported for one in check(self.text[start:end], self._run.passages)):
+                asked = self.text[start:end], len(self._run.passages)
+                if asked == self._loose or not all(one.supported for one in check(asked[0], self._run.passages)):
+                    self._loose = asked
                     return
                 self._emit(AnswerDelta(self.text[self._shown : end]))
                 self._shown = end
+        if "`" not in self.text and "~" not in self.text:  # else code may go on from any block
+            self._block += max((block[0][0] for block in blocks if self._block + block[0][0] <= self._shown), default=0)
 
 
 def _rest(question: str, answer: Answer, told: _Told) -> str:
