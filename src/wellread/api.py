@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
 from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
@@ -124,17 +124,5 @@ def run_sync(job: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(job)
-    outcome: list[T | BaseException] = []
-
-    def work() -> None:
-        try:
-            outcome.append(asyncio.run(job))
-        except BaseException as problem:
-            outcome.append(problem)
-
-    thread = threading.Thread(target=work, name="wellread-ask")
-    thread.start()
-    thread.join()
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+    with ThreadPoolExecutor(1, "wellread-ask") as thread:
+        return thread.submit(asyncio.run, job).result()

@@ -36,6 +36,7 @@ SHARD_ROWS = 50_000
 _ABOUT = "dataset.json"
 _KEY = b"wellread"
 _READ = 5_000  # rows of a shard in memory at once
+_TEXTS = ("title", "url", "text", "document", "published", "heading", "anchor")  # columns that are texts, or nothing
 
 
 @contextmanager
@@ -248,15 +249,9 @@ def _write(where: Path | BytesIO, batches: Sequence[Batch], about: About, scale:
     table = arrow.table(
         {
             "_id": [p.id for p in passages],
-            "title": [p.title for p in passages],
-            "url": arrow.array([p.url for p in passages], arrow.string()),
-            "text": [p.text for p in passages],
-            "document": arrow.array([p.document for p in passages], arrow.string()),
+            **{name: arrow.array([getattr(p, name) for p in passages], arrow.string()) for name in _TEXTS},
             "links": arrow.array([list(p.links) for p in passages], arrow.list_(arrow.string())),
-            "published": arrow.array([p.published for p in passages], arrow.string()),
-            "heading": arrow.array([p.heading for p in passages], arrow.string()),
             "page": arrow.array([p.page for p in passages], arrow.int32()),
-            "anchor": arrow.array([p.anchor for p in passages], arrow.string()),
             "emb_ubinary": _lists(arrow, codes, arrow.uint8()),
             "emb_int8": _lists(arrow, rows, arrow.int8()),
         }

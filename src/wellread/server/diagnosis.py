@@ -6,7 +6,7 @@ import importlib.util
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from wellread.errors import DamagedFile, WellreadError
 from wellread.net.address import name_and_address
 from wellread.parameters import public
 from wellread.plugins import parse_spec
+from wellread.settings import Settings
 
 KEYS = {
     "ANTHROPIC_API_KEY": "models of Anthropic",
@@ -62,24 +63,25 @@ class Finding:
 
 def findings() -> list[Finding]:
     """Everything that is looked at. Blocks, and asks the servers that are configured."""
-    return [finding for check in CHECKS for finding in check()]
+    found = [Finding("ok", f"Python {'.'.join(map(str, sys.version_info[:3]))}"), _settings(), *_weights(), _library()]
+    try:
+        settings = settings_module.load()
+    except WellreadError:  # which has been said
+        return [*found, *_keys(Settings()), *_extras()]
+    checks = (_keys, _model, _sources, _history)
+    return [*found, *(one for check in checks for one in check(settings)), *_extras()]
 
 
-def _python() -> Iterator[Finding]:
-    yield Finding("ok", f"Python {'.'.join(map(str, sys.version_info[:3]))}")
-
-
-def _settings() -> Iterator[Finding]:
+def _settings() -> Finding:
     path = settings_module.config_path()
     try:
         _check_tables(settings_module.load())
     except WellreadError as problem:
-        yield Finding("problem", f"settings: {problem}", f"correct {path} or the WELLREAD_* variable")
-        return
-    yield Finding("ok", f"settings: {path if path.exists() else 'defaults (no ' + str(path) + ')'}")
+        return Finding("problem", f"settings: {problem}", f"correct {path} or the WELLREAD_* variable")
+    return Finding("ok", f"settings: {path if path.exists() else 'defaults (no ' + str(path) + ')'}")
 
 
-def _check_tables(settings: settings_module.Settings) -> None:
+def _check_tables(settings: Settings) -> None:
     """What is only looked at when a strategy or the server starts."""
     from wellread import plugins
     from wellread.parameters import fill
@@ -97,17 +99,13 @@ def _weights() -> Iterator[Finding]:
 
     again = "install wellread again: pip install --force-reinstall wellread"
     yield _attempt("weights of the embedder", onnx.verify, again)
-    if evaluator.available():
-        yield _attempt("weights of the evaluator", evaluator.verify, again)
-    else:
-        yield Finding("note", "the evaluator's weights are not installed: answers are chosen by words and meaning alone")
-    if verifier.available():
-        yield _attempt("weights of the verifier", verifier.verify, again)
-    else:
-        yield Finding("note", "the verifier's weights are not installed: citations are checked by rules alone")
+    without = "answers are chosen by words and meaning alone", "citations are checked by rules alone"
+    for name, model, instead in zip(("evaluator", "verifier"), (evaluator, verifier), without, strict=True):
+        missing = Finding("note", f"the {name}'s weights are not installed: {instead}")
+        yield _attempt(f"weights of the {name}", model.verify, again) if model.available() else missing
 
 
-def _library() -> Iterator[Finding]:
+def _library() -> Finding:
     from wellread.index.seal import problems
     from wellread.sources.index import library_path
 
@@ -115,13 +113,13 @@ def _library() -> Iterator[Finding]:
         for problem in problems(library_path()):
             raise DamagedFile(problem)
 
-    yield _attempt("library in the package", check, "install wellread again, or run scripts/build_library.py")
+    return _attempt("library in the package", check, "install wellread again, or run scripts/build_library.py")
 
 
-def _keys() -> Iterator[Finding]:
-    environ, kept = _environ(), _kept()
+def _keys(settings: Settings) -> Iterator[Finding]:
+    environ = settings_module.with_keys(os.environ, settings.keys)
     for variable, purpose in KEYS.items():
-        if not environ.get(variable) and keychain.is_mark(kept.get(variable)):
+        if not environ.get(variable) and keychain.is_mark(settings.keys.get(variable)):
             why = "is locked or away" if keychain.backend() else "needs the extra: pip install 'wellread[keyring]'"
             yield Finding("problem", f"{variable} is in the keyring, which cannot be read", f"it {why}; or set the variable")
         elif environ.get(variable, "").strip():
@@ -130,23 +128,11 @@ def _keys() -> Iterator[Finding]:
             yield Finding("note", f"{variable} is not set ({purpose})")
 
 
-def _environ() -> Mapping[str, str]:
-    """Variables, with keys of the settings file where that can be read."""
-    return settings_module.with_keys(os.environ, _kept())
-
-
-def _kept() -> Mapping[str, object]:
-    try:
-        return settings_module.load().keys
-    except WellreadError:
-        return {}
-
-
-def _model() -> Iterator[Finding]:
+def _model(settings: Settings) -> Iterator[Finding]:
     from wellread.models.default import default_spec
 
     try:
-        named = settings_module.load().model or default_spec(_environ())
+        named = settings.model or default_spec(settings_module.with_keys(os.environ, settings.keys))
         address = name_and_address(parse_spec(named).argument)[1] if named else ""
     except WellreadError:
         return
@@ -160,19 +146,15 @@ def _model() -> Iterator[Finding]:
         yield _server("model server", address)
 
 
-def _sources() -> Iterator[Finding]:
-    try:
-        configured = settings_module.load()
-    except WellreadError:
-        return
-    for text in (*configured.sources, *([configured.fallback] if configured.fallback else [])):
+def _sources(settings: Settings) -> Iterator[Finding]:
+    for text in (*settings.sources, *([settings.fallback] if settings.fallback else [])):
         argument = parse_spec(text).argument
         if argument.startswith(("http://", "https://")):
             yield _server(f"source {public(text)}", argument)
         elif argument.startswith("ray://"):
             yield _deployed("source index:ray://", argument.removeprefix("ray://"), evaluators=False)
-    if (configured.reranker or "").startswith("ray:"):
-        yield _deployed("reranker ray:", (configured.reranker or "").removeprefix("ray:"), evaluators=True)
+    if (settings.reranker or "").startswith("ray:"):
+        yield _deployed("reranker ray:", (settings.reranker or "").removeprefix("ray:"), evaluators=True)
 
 
 def _deployed(what: str, argument: str, *, evaluators: bool) -> Finding:
@@ -194,12 +176,12 @@ def _deployed(what: str, argument: str, *, evaluators: bool) -> Finding:
     return Finding("ok", told) if all(nodes) else Finding("note", told, "see: wellread cluster status")
 
 
-def _history() -> Iterator[Finding]:
+def _history(settings: Settings) -> Iterator[Finding]:
     """A history on a database server: can it be reached and used? A file is looked at when the server starts."""
     from wellread.server import options as server_options
 
     try:
-        place = server_options.history_place(server_options.load(settings_module.load(), {}))
+        place = server_options.history_place(server_options.load(settings, {}))
     except WellreadError:  # said of the settings already
         return
     if isinstance(place, str):
@@ -243,6 +225,3 @@ def _server(what: str, address: str) -> Finding:
             f"start the server at {parts.hostname}:{port} or change the setting",
         )
     return Finding("ok", f"{what} answers")
-
-
-CHECKS = (_python, _settings, _weights, _library, _keys, _model, _sources, _history, _extras)

@@ -90,11 +90,6 @@ class LiveRun:
     def log(self) -> list[str]:
         return [body for _, body in self.following.known]
 
-    def append(self, body: str, *, last: bool = False) -> int:
-        number = self.following.next
-        self.following.add((number, body), last=last)
-        return number
-
 
 class Runs:
     """All that is running now."""
@@ -208,8 +203,12 @@ class Runs:
             try:
                 state = await self._end(live, state, reason)
             finally:  # whatever the history does, the place is free for others
-                outcome = live.answer.outcome if live.answer and state != "failed" else state
-                self._finished(live.ticket, asked.strategy, outcome, time.monotonic() - begun)
+                outcome, seconds = live.answer.outcome if live.answer and state != "failed" else state, time.monotonic() - begun
+                live.ticket.release()
+                if outcome not in ("stopped", "interrupted"):
+                    self.gate.took(seconds)
+                self.metrics.finished(asked.strategy, outcome, seconds)
+                logs.info("run ended", strategy=asked.strategy, outcome=outcome, seconds=round(seconds, 3))
                 self.live.pop(live.record.id, None)
 
     async def _run(self, live: LiveRun, asked: ReadyRun) -> tuple[State, str | None]:
@@ -223,17 +222,15 @@ class Runs:
                     if isinstance(event, events.Answered):
                         self.metrics.used(event.answer.usage)
                         live.answer = AnswerJson.of(event.answer)
-                    self._append(live, encode(event))
+                    number, body = live.following.next, encode(event)
+                    self.metrics.events += 1
+                    live.following.add((number, body))
+                    if live.kept:
+                        self.history.append(live.record.id, number, body)
         except TimeoutError:
             raise BudgetExhausted("seconds") from None
         failed = live.answer if live.answer and live.answer.outcome == "failed" else None
         return ("failed", failed.reason) if failed else ("done", None)
-
-    def _append(self, live: LiveRun, body: str) -> None:
-        self.metrics.events += 1
-        number = live.append(body)
-        if live.kept:
-            self.history.append(live.record.id, number, body)
 
     async def _end(self, live: LiveRun, state: State, reason: str | None) -> State:
         """The last event; readers see it when the history has it, so that what they ask next is up to date.
@@ -247,7 +244,7 @@ class Runs:
                 state, body = "failed", _ended("failed", "the history cannot be written")
                 if not await self._keep(live, state, None, (number, body)):
                     self.unkept[live.record.id] = (number, body)
-        live.append(body, last=True)
+        live.following.add((number, body), last=True)
         return state
 
     async def _keep(self, live: LiveRun, state: State, answer: AnswerJson | None, *events: Numbered) -> bool:
@@ -266,13 +263,6 @@ class Runs:
         if not live.kept:
             await self.history.add(live.record)
         await self.history.finish(live.record.id, state, answer, *events)
-
-    def _finished(self, ticket: Ticket, strategy: str, outcome: str, seconds: float) -> None:
-        ticket.release()
-        if outcome not in ("stopped", "interrupted"):
-            self.gate.took(seconds)
-        self.metrics.finished(strategy, outcome, seconds)
-        logs.info("run ended", strategy=strategy, outcome=outcome, seconds=round(seconds, 3))
 
 
 def _new(asked: ReadyRun, parent: Record | None, turns: Turns, via: Door | None) -> Record:
