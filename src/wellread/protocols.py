@@ -134,19 +134,19 @@ class Computed(Protocol):
 
 
 class Judge:
-    """Base class of what reads passages for a question."""
+    """Base class of models that read passages for a question, and may not know its language."""
 
     def knows(self, language: str) -> bool:
         """Whether it may be asked in a language, by its code."""
         return True
 
 
-J = TypeVar("J", bound=Judge)
+J = TypeVar("J")
 
 
 def trained(judge: J | None, language: str | None) -> J | None:
-    """The judge, if it may be asked in a language; None is English, for which everything here was trained."""
-    return judge if judge is None or language is None or judge.knows(language) else None
+    """The judge or embedder, if it may be asked in a language; None is English, for which everything here was trained."""
+    return None if language is not None and isinstance(judge, Judge) and not judge.knows(language) else judge
 
 
 class Reranker(Judge):

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wellread.embedding.onnx import OnnxEmbedder, Options, verify
-from wellread.protocols import Embedder
+from wellread.protocols import Embedder, trained
+from wellread.questions.languages import NAMES
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 REFERENCE = np.load(Path(__file__).parent / "reference.npz")
@@ -178,3 +179,12 @@ def test_importing_loads_no_library() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_is_not_asked_in_other_letters() -> None:
+    """It has no words of these: `trained` leaves it out of searches (docs/log/languages.md)."""
+    assert trained(OnnxEmbedder(), None) is not None
+    unknown = {code for code in NAMES if trained(OnnxEmbedder(), code) is None}
+    assert unknown == {"ar", "el", "fa", "he", "hi", "ja", "ko", "ru", "th", "uk", "zh"}
+    another = OnnxEmbedder(Path("another"))
+    assert trained(another, "th") is another

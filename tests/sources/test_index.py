@@ -12,8 +12,9 @@ from tests.index.test_change import feed
 from tests.index.test_search import PASSAGES, make
 
 from wellread.errors import IndexFault, UsageError
-from wellread.index.build import add, remove
+from wellread.index.build import add, build, remove
 from wellread.index.search import LocalIndex
+from wellread.protocols import Judge
 from wellread.sources.index import IndexSource, Options, from_spec, library
 from wellread.types import Passage, Query, Spec
 
@@ -167,3 +168,28 @@ async def test_needs_a_folder_that_is_an_index(tmp_path: Path) -> None:
     with pytest.raises(IndexFault, match="is not an index"):
         await source(tmp_path).search(Query("x"))
     assert library(Spec("library"), Parts()).name == "library"  # type: ignore[arg-type]
+
+
+async def test_words_find_by_themselves_in_a_language_that_the_embedder_does_not_know(tmp_path: Path) -> None:
+    """An embedder that does not know the question's language is not asked, unless words are not."""
+    german = [
+        Passage("a", "Der Titan ist der größte Mond des Saturn und hat eine dichte Atmosphäre aus Stickstoff.", "Titan"),
+        Passage("b", "Die Elbe ist ein Fluss, der durch Dresden und Hamburg fließt und in die Nordsee mündet.", "Elbe"),
+        Passage("c", "Das Brot wird aus Mehl, Wasser, Salz und Hefe gebacken, und es ist mit Butter am besten.", "Brot"),
+    ]
+    await build(tmp_path, feed(german, English()))
+    kit = Parts()
+    kit.embedder = lambda spec=None: embedder  # type: ignore[method-assign,assignment]
+    question = Query("Welcher Fluss fließt durch Dresden?", 1, language="de")
+    for options, used in ({}, False), ({"words": "no"}, True):
+        embedder = English()
+        found = await from_spec(Spec("index", str(tmp_path), options), kit).search(question)  # type: ignore[arg-type]
+        assert [hit.id for hit in found] == ["b"]
+        assert bool(embedder.calls) is used
+
+
+class English(Judge, WordEmbedder):
+    """Knows English alone."""
+
+    def knows(self, language: str) -> bool:
+        return language == "en"

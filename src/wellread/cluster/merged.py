@@ -83,9 +83,11 @@ class Member:
 class MergedIndex:
     """Searches all shards at once."""
 
-    def __init__(self, members: Sequence[Member], embedder: str, dimensions: int, language: str = ENGLISH) -> None:
+    def __init__(
+        self, members: Sequence[Member], embedder: str, dimensions: int, language: str = ENGLISH, words: bool = True
+    ) -> None:
         self.members = tuple(members)
-        self.embedder, self.dimensions, self._language = embedder, dimensions, language
+        self.embedder, self.dimensions, self._language, self.words = embedder, dimensions, language, words
 
     async def search(
         self, text: str, embedder: Embedder | None, limit: int = 10, options: SearchOptions | None = None
@@ -198,7 +200,7 @@ def open_folder(folder: Path) -> MergedIndex:
     members = [
         Member(entry.name, entry.passages, LocalPeer(Shard(sharded.check_shard(folder, entry)))) for entry in content.shards
     ]
-    return MergedIndex(members, content.embedder, content.dimensions, content.language)
+    return MergedIndex(members, content.embedder, content.dimensions, content.language, content.words)
 
 
 def _passage(line: bytes) -> Passage:

@@ -148,7 +148,7 @@ def open_index(name: str, address: str | None = None, patience: Patience | None 
         Member(entry.name, entry.passages, ReplicatedShard(entry.name, replicas, patience))
         for entry, replicas in zip(content.shards, reached, strict=True)
     ]
-    return MergedIndex(members, content.embedder, content.dimensions, content.language)
+    return MergedIndex(members, content.embedder, content.dimensions, content.language, content.words)
 
 
 def _replicas(name: str, kind: str, *first: int) -> list[str]:

@@ -18,6 +18,7 @@ from wellread.embedding.batches import by_length
 from wellread.embedding.layout import REINSTALL, Kind, Layout, Pooling, fetch, is_id, read_json, read_layout, verify_files
 from wellread.errors import DamagedFile, EmbedderError, UsageError
 from wellread.parameters import Range, fill, param
+from wellread.protocols import Judge
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "all-minilm-l6-v2"
 SHIPPED = Path(__file__).parent / "weights" / DEFAULT
+_OTHER_LETTERS = frozenset(["ar", "el", "fa", "he", "hi", "ja", "ko", "ru", "th", "uk", "zh"])
 _AUTO = "auto"
 _CANNOT = "this machine cannot compute so (bf16 needs the extra fast): go on where it was built, or build anew"
 _MANY = 256  # passages at once that are worth opening a faster form for
@@ -83,7 +85,7 @@ def verify(folder: Path = SHIPPED) -> None:
     verify_files(folder, sums)
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(Judge):
     """An embedding model in a folder, or in whatever folder a callable returns. Nothing is loaded before it is needed."""
 
     def __init__(
@@ -112,6 +114,10 @@ class OnnxEmbedder:
         with self._lock:
             known = self._read_layout().dimensions
         return known or self.load().dimensions
+
+    def knows(self, language: str) -> bool:
+        """The one in the package was trained for English, and helps in other languages that are written in its letters."""
+        return language not in _OTHER_LETTERS or self._folder != SHIPPED
 
     async def embed(self, texts: Sequence[str], *, kind: Kind) -> NDArray[np.float32]:
         """Unit vectors, one row a text. A cancelled call stops after the batch it is at."""

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from wellread.core.private_files import at_home
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError, WellreadError
 from wellread.parameters import Count, EmbedderSpec, Hops, Range, fill, param
-from wellread.protocols import Embedder, Parts, Source
+from wellread.protocols import Embedder, Parts, Source, trained
 from wellread.sources.multi_hop import followed
 from wellread.types import Hit, Hits, Original, Query, Spec
 
@@ -184,6 +184,8 @@ class IndexSource(Source):
     async def _search(self, index: LocalIndex, query: Query) -> list[Hit]:
         wanted = index.manifest.embedder
         embedder = embedder_for(wanted, self._options.embedder, self._kit) if self._options.meaning else None
+        if index.manifest.words and self._options.words:
+            embedder = trained(embedder, query.language)  # words find more without one that knows nothing of it
         early = min(_EARLY, query.limit) if self._kit.effort != "low" else 0
         if embedder and early and self._kept:
             from wellread.index.early import Kept
@@ -219,6 +221,8 @@ class ClusterSource(Source):
     async def search(self, query: Query) -> Sequence[Hit]:
         index = await self._opened()
         embedder = embedder_for(index.embedder, self._options.embedder, self._kit) if self._options.meaning else None
+        if index.words and self._options.words:
+            embedder = trained(embedder, query.language)
         outcome = await index.search(query.text, embedder, query.limit, self._options.searching())
         failures = ()
         if outcome.gone:

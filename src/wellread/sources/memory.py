@@ -15,7 +15,7 @@ from wellread.errors import ReadError, SourceError, UsageError
 from wellread.index.lexical import Words
 from wellread.net.address import is_of_own_network
 from wellread.parameters import Range, fill, param
-from wellread.protocols import Embedder, Parts, Source
+from wellread.protocols import Embedder, Parts, Source, trained
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.hits import web_address, without_headings
 from wellread.text.lexicon import STOPWORDS, UNSPACED_CLASS
@@ -45,18 +45,18 @@ class Memory:
         self._vectors: dict[int, NDArray[np.float32]] = {}
         self._embedding = asyncio.Lock()
 
-    async def search(self, text: str, limit: int) -> list[Hit]:
+    async def search(self, text: str, limit: int, language: str | None = None) -> list[Hit]:
         by_words = await asyncio.to_thread(self._words.search, text, _CANDIDATES)
-        by_meaning = await self._by_meaning(text, [row for row, _ in by_words]) if self._embedder else []
+        embedder, candidates = trained(self._embedder, language), [row for row, _ in by_words]
+        by_meaning = await self._by_meaning(text, candidates, embedder) if embedder else []
         if not by_words and not by_meaning:
             return []
         fused = reciprocal_ranks([[row for row, _ in by_words], by_meaning])
         return [self._hit(row, score) for row, score in fused[:limit]]
 
-    async def _by_meaning(self, text: str, candidates: list[int]) -> list[int]:
+    async def _by_meaning(self, text: str, candidates: list[int], embedder: Embedder) -> list[int]:
         import numpy as np
 
-        assert self._embedder is not None
         rows = list(range(len(self.passages))) if len(self.passages) <= _EMBED_ALL else candidates
         if not rows or not tokens(text):
             return []
@@ -65,8 +65,8 @@ class Memory:
             for start in range(0, len(missing), _BATCH):
                 batch = missing[start : start + _BATCH]
                 texts = [f"{about(self.passages[row])}\n{self.passages[row].text}" for row in batch]
-                self._vectors.update(zip(batch, await self._embedder.embed(texts, kind="passage"), strict=True))
-        question = (await self._embedder.embed([text], kind="query"))[0]
+                self._vectors.update(zip(batch, await embedder.embed(texts, kind="passage"), strict=True))
+        question = (await embedder.embed([text], kind="query"))[0]
         scores = np.stack([self._vectors[row] for row in rows]) @ question
         order = np.argsort(-scores, kind="stable")[:_CANDIDATES]
         return [rows[place] for place in order.tolist()]
@@ -99,7 +99,7 @@ class InMemory(Source):
             self._loop, self._reading, self._memory = loop, asyncio.Lock(), None
         async with self._reading:  # searches at once must not read everything twice
             memory = self._memory = self._memory or await self._remembered()
-        return Hits(tuple(await memory.search(query.text, query.limit)), self._failures)
+        return Hits(tuple(await memory.search(query.text, query.limit, query.language)), self._failures)
 
     async def _remembered(self) -> Memory:
         found, failures = await self.read()
