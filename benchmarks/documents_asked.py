@@ -102,7 +102,7 @@ def stocked(part: str, data: Path) -> list[Passage]:
         passage
         for package, own in PACKAGES.items()
         if own == part and (data / package).is_dir()
-        for passage in cut(data / package)
+        for passage in cut(data / package, whole=part == "next")  # written on whole packages, a manual in Info among them
     ]
 
 

@@ -30,23 +30,23 @@ _LEFT_OUT = re.compile(r"copyright|changelog|NEWS|/examples?/|\.(?:css|js|png|sv
 _DOCUMENT = re.compile(r"\.(?:html?|xhtml|txt|md|pdf)$|(?:README|FAQ)[\w.-]*$")
 
 
-def documents(package: Path) -> list[tuple[str, Path]]:
-    """Names without the suffix of compression, and files."""
+def documents(package: Path, info: bool = False) -> list[tuple[str, Path]]:
+    """Names without the suffix of compression, and files; manuals in Info only where asked for."""
     found: list[tuple[str, Path]] = []
     for path in package.rglob("*"):
         name = path.relative_to(package).as_posix().removesuffix(".gz")
         manual = "/man/man" in f"/{name}"
         foreign = "/man/" in f"/{name}" or _FOREIGN.search(name) if not manual else None
-        wanted = manual or _DOCUMENT.search(name)
+        wanted = manual or _DOCUMENT.search(name) or (info and name.endswith(".info"))
         if wanted and not foreign and not _LEFT_OUT.search(name) and path.is_file() and not path.is_symlink():
             found.append((name, path))
     return sorted(found, key=lambda pair: ("faq" not in Path(pair[0]).name.lower(), chance(pair[0])))
 
 
-def cut(package: Path, most: int = PASSAGES) -> list[Passage]:
-    """Passages of a package; their ids begin with its name."""
+def cut(package: Path, most: int = PASSAGES, *, whole: bool = False) -> list[Passage]:
+    """Passages of a package; their ids begin with its name. `whole`: everything that it has, manuals in Info too."""
     found: dict[str, list[Passage]] = {}
-    for name, path in documents(package):
+    for name, path in documents(package, info=whole):
         body = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         if len(body) > LARGEST:
             continue
@@ -55,8 +55,8 @@ def cut(package: Path, most: int = PASSAGES) -> list[Passage]:
         except (ReadError, RecursionError, ValueError):
             continue
         if page.language in (None, "en") and len(page.passages) > 2 and page.text not in found:
-            found[page.text] = passages(page, f"{package.name}:{name}", Splitting())[:OF_A_PAGE]
-        if sum(map(len, found.values())) > most or len(found) == PAGES:
+            found[page.text] = passages(page, f"{package.name}:{name}", Splitting())[: None if whole else OF_A_PAGE]
+        if not whole and (sum(map(len, found.values())) > most or len(found) == PAGES):
             break
     return [passage for own in found.values() for passage in own]
 
