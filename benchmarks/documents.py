@@ -114,11 +114,11 @@ def pages(folder: Path, limit: int) -> list[Path]:
 def measure(path: Path, selectors: str) -> tuple[int, int, int, int]:
     """Words of the reference, of them kept, words that came out, of them foreign."""
     from wellread.errors import ReadError
-    from wellread.reading.documents import read_bytes
+    from wellread.reading.documents import opened, read
 
     wanted = words(reference(path.read_bytes(), selectors))
     try:
-        page = read_bytes(path.read_bytes(), path.resolve().as_uri(), name=path.name)
+        page = read(opened(path))
         got = words(page.text)
         title = words(page.title)
     except ReadError:

@@ -54,12 +54,13 @@ def serve(to_parent: Connection) -> None:
 
 
 def extraction() -> float:
-    from wellread.reading.documents import read_bytes
+    from wellread.reading.documents import read
+    from wellread.types import Document
 
     bodies = [page(number) for number in range(PAGES)]
     start = time.perf_counter()
     for body in bodies:
-        read_bytes(body, "http://a.example/", content_type="text/html")
+        read(Document(body, "http://a.example/", "text/html"))
     return time.perf_counter() - start
 
 

@@ -384,7 +384,7 @@ async def test_others_have_their_turn_while_a_large_page_is_unpacked() -> None:
 async def test_a_hundred_pages_at_a_time(site: Site) -> None:
     """100 pages that each take 100 ms, twenty at once. The bar, 1.3 times the ideal, is the benchmark's (`benchmarks/fetch.py`);
     a machine that also runs other tests is given some more, and five chances."""
-    from wellread.reading.documents import read_bytes
+    from tests.reading.given_bytes import read_bytes
 
     body = f"<html><title>P</title><body>{''.join(f'<p>{PROSE} {n}</p>' for n in range(40))}</body></html>"
     for number in range(100):

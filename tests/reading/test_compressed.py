@@ -12,11 +12,11 @@ import zlib
 from collections.abc import Callable
 
 import pytest
+from tests.reading.given_bytes import read_bytes
 
 from wellread.errors import ReadError, TooCostly
 from wellread.reading import kinds
 from wellread.reading.allowance import Allowance
-from wellread.reading.documents import read_bytes
 from wellread.reading.workers import Workers
 from wellread.types import Document
 

@@ -8,10 +8,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.reading.given_bytes import read_bytes
 
 from wellread.errors import ReadError
 from wellread.reading import packed
-from wellread.reading.documents import opened, read_bytes
+from wellread.reading.documents import opened
 from wellread.reading.kinds import kind_of
 from wellread.reading.workers import shared
 

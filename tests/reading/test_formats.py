@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from email.message import EmailMessage
 
 import pytest
+from tests.reading.given_bytes import read_bytes
 from tests.reading.test_documents import archive, docx, word
 from tests.reading.test_pdf import pdf, prose
 
 from wellread.errors import ReadError
 from wellread.reading import allowance, tables
 from wellread.reading.allowance import Allowance
-from wellread.reading.documents import read_bytes
 from wellread.reading.workers import Workers
 from wellread.text.split import Splitting, pieces
 from wellread.types import Document

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.reading.given_bytes import read_bytes
 
 from wellread.reading import letters
 from wellread.reading.allowance import Allowance
-from wellread.reading.documents import read_bytes
 from wellread.types import Page
 
 

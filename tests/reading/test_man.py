@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.reading.given_bytes import read_bytes
 
 from wellread.errors import ReadError
-from wellread.reading.documents import read_bytes
 from wellread.reading.man import read_man
 
 HEAD = '.TH LAMP 1 "2024-03-05"\n.SH NAME\nlamp \\- light\n.SH DESCRIPTION\n'

@@ -6,9 +6,9 @@ import time
 from contextlib import suppress
 
 import pytest
+from tests.reading.given_bytes import read_bytes
 
 from wellread.errors import ReadError
-from wellread.reading.documents import read_bytes
 from wellread.types import Page
 
 

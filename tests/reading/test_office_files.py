@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.reading.given_bytes import read_bytes
 from tests.reading.test_documents import WORD, archive, docx, word
 from tests.reading.test_formats import SPACES, WORKBOOK, fodt, odt
 
 from wellread.errors import ReadError
-from wellread.reading.documents import read_bytes
 
 FLAT_SHEET = f"""<?xml version="1.0" encoding="UTF-8"?>
 <office:document {SPACES} office:mimetype="application/vnd.oasis.opendocument.spreadsheet">

@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 
 import pytest
+from tests.reading.given_bytes import read_bytes
 from tests.timing import seconds
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import Allowance
-from wellread.reading.documents import read_bytes
 from wellread.reading.pdflines import mended
 from wellread.text.split import Splitting, pieces
 from wellread.types import Page

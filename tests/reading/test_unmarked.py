@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.reading.given_bytes import read_bytes
 
-from wellread.reading.documents import read_bytes
 from wellread.types import Page
 
 PROSE = "The keeper wrote down the wind and the cloud each evening\nbefore he went to bed, for eleven winters in a row."

@@ -16,13 +16,14 @@ from pathlib import Path
 
 import pytest
 from tests.reading import bombs
+from tests.reading.given_bytes import read_bytes
 from tests.reading.test_documents import PROSE, docx, epub, pdf, word
 
 from wellread.core import codec
 from wellread.errors import ReadError, TooCostly
 from wellread.reading import child, kinds, registry, worker, workers
 from wellread.reading.allowance import OWN_FILE, Allowance
-from wellread.reading.documents import opened, read_bytes
+from wellread.reading.documents import opened
 from wellread.reading.workers import Workers
 from wellread.types import Document
 

@@ -19,9 +19,9 @@ from pathlib import Path
 from training.evaluator.manuals import chance
 
 from wellread.errors import ReadError
-from wellread.reading.documents import read_bytes
+from wellread.reading.documents import read
 from wellread.text.split import Splitting, passages
-from wellread.types import Passage
+from wellread.types import Document, Passage
 
 PAGES, PASSAGES, OF_A_PAGE = 40, 400, 80  # of a package at most
 LARGEST = 1_500_000  # bytes
@@ -51,7 +51,7 @@ def cut(package: Path, most: int = PASSAGES, *, whole: bool = False) -> list[Pas
         if len(body) > LARGEST:
             continue
         try:
-            page = read_bytes(body, path.resolve().as_uri().removesuffix(".gz"), name=Path(name).name)
+            page = read(Document(body, path.resolve().as_uri().removesuffix(".gz"), name=Path(name).name))
         except (ReadError, RecursionError, ValueError):
             continue
         if page.language in (None, "en") and len(page.passages) > 2 and page.text not in found:

@@ -26,7 +26,7 @@ from pathlib import Path
 from training.evaluator.wording import Verbs, default_in, from_heading, from_option, plain_heading
 
 from wellread.errors import ReadError
-from wellread.reading.documents import opened, read_bytes
+from wellread.reading import documents
 from wellread.text.lexicon import STOPWORDS
 from wellread.text.split import Splitting, split
 from wellread.types import Page
@@ -73,8 +73,7 @@ def pages_of(package: Path) -> Iterator[tuple[str, Page]]:
 
 
 def read(path: Path) -> Page:
-    document = opened(path)
-    return read_bytes(document.body, document.url, name=document.name)
+    return documents.read(documents.opened(path))
 
 
 def _pod(path: Path) -> Page:

@@ -7,15 +7,28 @@ from collections.abc import Callable, Iterable, Sequence
 from textwrap import dedent
 
 from wellread.reading.unmarked import unwrapped
+from wellread.text.dates import iso_date
 from wellread.types import Block, BlockKind, Page
 
 _BULLET = re.compile(r"[•*–—-]|\(?\w{1,3}[.)]")  # signs and numbers of a list, as against terms
 
 
-def titled(kind: str, blocks: Sequence[Block], url: str, name: str, title: str = "", author: str | None = None) -> Page:
-    """A page that is called as it says, by its first heading, or as its file."""
+def titled(
+    kind: str,
+    blocks: Sequence[Block],
+    url: str,
+    name: str,
+    title: str = "",
+    *,
+    author: str | None = None,
+    published: str = "",
+    language: str = "",
+    notice: str | None = None,
+) -> Page:
+    """A page that is called as it says, by its first heading, or as its file; its date and language as they are written."""
     title = title or next((block.text for block in blocks if block.kind == "heading"), "")
-    return Page(url, title or name, (), author=author, kind=kind, blocks=tuple(blocks))
+    code = language.replace("_", "-").partition("-")[0].lower() or None
+    return Page(url, title or name, (), iso_date(published), author or None, code, kind, notice, tuple(blocks))
 
 
 def row(cells: Iterable[str], page: int | None = None) -> Block:

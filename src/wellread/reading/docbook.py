@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from html import escape
 
+from wellread.reading.builder import titled
 from wellread.reading.dom import parse
 from wellread.reading.hints import words
 from wellread.reading.mainpart import all_blocks
@@ -46,7 +47,7 @@ def read_docbook(text: str, url: str, name: str) -> Page:
         written = _AsHtml()
         feed_html(text, written)
     found = blocks(all_blocks(parse(f"<html><body>{''.join(written.written)}</body></html>")), is_grid)
-    return Page(url, written.title or name, (), kind="docbook", language=written.language, blocks=found)
+    return titled("docbook", found, url, name, written.title, language=written.language)
 
 
 class _AsHtml(Target):
@@ -54,7 +55,7 @@ class _AsHtml(Target):
 
     def __init__(self) -> None:
         self.title = ""
-        self.language: str | None = None
+        self.language = ""
         self.written: list[str] = []
         self._open: list[tuple[str, str]] = []  # names of elements, and what closes them
         self._unsaid = 0  # how many elements deep in what is not said
@@ -66,8 +67,7 @@ class _AsHtml(Target):
         name = tag.rpartition("}")[2].lower()
         outer = self._open[-1][0] if self._open else ""
         if not self._open:
-            language = attributes.get("lang") or attributes.get("{http://www.w3.org/XML/1998/namespace}lang")
-            self.language = language.partition("-")[0].partition("_")[0].lower() if language else None
+            self.language = attributes.get("lang") or attributes.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
         if self._unsaid and not (name == "title" and self._unsaid == 1 and outer.endswith("info")):
             self._unsaid += 1
             self._open.append((name, ""))

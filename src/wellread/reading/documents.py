@@ -19,17 +19,10 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 MAX_FILE = 200 * 1024 * 1024
 
 
-def read_bytes(
-    body: bytes,
-    url: str,
-    *,
-    content_type: str = "",
-    charset: str | None = None,
-    name: str = "",
-    allowance: Allowance = OWN_FILE,
-) -> Page:
+def read(document: Document, allowance: Allowance = OWN_FILE) -> Page:
     """The text of a document; raises `ReadError` where there is none, or none that we can read."""
-    body, inner = unpacked(body, name or url.partition("?")[0].partition("#")[0], url)
+    url, content_type = document.url, document.content_type
+    body, inner = unpacked(document.body, document.name or url.partition("?")[0].partition("#")[0], url)
     if not body.strip():
         raise ReadError(url, "the page is empty")
     body = plain_markup(body)
@@ -38,7 +31,7 @@ def read_bytes(
         said = content_type.partition(";")[0].strip() or ("binary data" if is_binary(body) else "it is not what its name says")
         raise ReadError(url, reason(body, said, inner, packed_kind(inner)))
     try:
-        document = Document(body, url, content_type, charset, inner if name else "")
+        document = replace(document, body=body, name=inner if document.name else "")
         page = _printable(fitted(readers()[kind].page(document, allowance), allowance))
     except (ReadError, MemoryError):
         raise

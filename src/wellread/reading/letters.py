@@ -16,11 +16,11 @@ from email.policy import Compat32
 from typing import Any, cast
 
 from wellread.reading.allowance import OWN_FILE, Allowance, gathered
+from wellread.reading.builder import titled
 from wellread.reading.charset import decode
 from wellread.reading.extract import extract
 from wellread.reading.unmarked import cleaned, read_text
 from wellread.text.blocks import as_blocks
-from wellread.text.dates import iso_date
 from wellread.types import Block, Page
 
 _MESSAGES = re.compile(rb"^From [^\n]{0,500}\n", re.MULTILINE)
@@ -57,17 +57,8 @@ class _Plain(Compat32):
 
 def read_eml(body: bytes, url: str, name: str, allowance: Allowance = OWN_FILE) -> Page:
     message = _parsed(body)
-    blocks = tuple(_message(message, level=0))
-    date = _header(message, "Date")
-    return Page(
-        url,
-        _header(message, "Subject") or name,
-        (),
-        published=iso_date(date) if date else None,
-        author=_header(message, "From") or None,
-        kind="mail",
-        blocks=blocks,
-    )
+    title, author, published = (_header(message, one) for one in ("Subject", "From", "Date"))
+    return titled("mail", tuple(_message(message, level=0)), url, name, title or name, author=author, published=published)
 
 
 def read_mbox(body: bytes, url: str, name: str, allowance: Allowance = OWN_FILE) -> Page:

@@ -12,10 +12,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from wellread.errors import ReadError
+from wellread.reading.builder import titled
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import all_blocks
 from wellread.reading.render import blocks
-from wellread.text.dates import iso_date
 from wellread.text.formulas import keep_formulas
 from wellread.types import Block, Page
 
@@ -38,17 +38,8 @@ def read_markdown(text: str, url: str, name: str = "") -> Page:
         fields = {key.lower(): value.strip("\"'") for key, value in _FIELD.findall(head)}
     found = markdown_blocks(_without_comments(text))
     first = next((block.text for block in found if block.kind == "heading" and block.level == 1), "")
-    language = fields.get("lang") or fields.get("language")
-    return Page(
-        url=url,
-        title=fields.get("title") or first or name,
-        passages=(),
-        published=iso_date(fields.get("date", "")),
-        author=fields.get("author"),
-        language=language[:2].lower() if language else None,
-        kind="markdown",
-        blocks=found,
-    )
+    told = {"published": fields.get("date", ""), "language": (fields.get("lang") or fields.get("language", ""))[:2]}
+    return titled("markdown", found, url, name, fields.get("title") or first or name, author=fields.get("author"), **told)
 
 
 def markdown_blocks(text: str) -> tuple[Block, ...]:

@@ -30,7 +30,7 @@ def read_org(text: str, url: str, name: str = "") -> Page:
         else:
             _line(line, made)
     made.flush()
-    return titled("org", made.blocks, url, name, about.get("title", ""), about.get("author"))
+    return titled("org", made.blocks, url, name, about.get("title", ""), author=about.get("author"))
 
 
 def _keyed(key: str, said: str, made: Builder, about: dict[str, str]) -> None:

@@ -13,13 +13,13 @@ from urllib.parse import unquote
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import MAX_UNPACKED, OWN_FILE, Allowance, TooMuch, gathered
+from wellread.reading.builder import titled
 from wellread.reading.charset import decode
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import all_blocks
 from wellread.reading.markup import Target, feed_xml
 from wellread.reading.office import Office, fed, heading_styles
 from wellread.reading.render import blocks as blocks_of
-from wellread.text.dates import iso_date
 from wellread.types import Block, Page
 
 _SLIDE = re.compile(r"ppt/slides/slide(\d{1,6})\.xml")
@@ -187,17 +187,8 @@ def _chapters(package: _Fields, folder: str) -> list[str]:
 
 
 def _page(url: str, blocks: Sequence[Block], facts: Mapping[str, str], kind: str, notice: str | None) -> Page:
-    date = facts.get("date") or facts.get("created") or facts.get("creation-date")
-    language = facts.get("language")
+    date = facts.get("date") or facts.get("created") or facts.get("creation-date") or ""
     first = next((block.text for block in blocks if block.kind == "heading"), blocks[0].text if blocks else "")
-    return Page(
-        url=url,
-        title=facts.get("title", "") or first.partition("\n")[0][:_LONGEST_TITLE],
-        passages=(),
-        published=iso_date(date) if date else None,
-        author=facts.get("creator") or facts.get("initial-creator"),
-        language=language.partition("-")[0].lower() if language else None,
-        kind=kind,
-        notice=notice,
-        blocks=tuple(blocks),
-    )
+    title = facts.get("title") or first.partition("\n")[0][:_LONGEST_TITLE]
+    told = {"author": facts.get("creator") or facts.get("initial-creator"), "notice": notice}
+    return titled(kind, blocks, url, "", title, published=date, language=facts.get("language", ""), **told)

@@ -51,7 +51,7 @@ def read_tex(text: str, url: str, name: str = "") -> Page:
     head, _, body = text.partition("\\begin{document}")
     title, author = _TITLE.search(text), _AUTHOR.search(text)
     blocks = tuple(_blocks((body or head).partition("\\end{document}")[0]))
-    return titled("tex", blocks, url, name, spelled(title[1]) if title else "", spelled(author[1]) if author else None)
+    return titled("tex", blocks, url, name, spelled(title[1]) if title else "", author=spelled(author[1]) if author else None)
 
 
 def _blocks(body: str) -> Iterator[Block]:

@@ -23,7 +23,7 @@ from wellread.core.processors import available_processors
 from wellread.errors import ReadError, Scanned
 from wellread.reading import child, ocr
 from wellread.reading.allowance import Allowance
-from wellread.reading.documents import read_bytes
+from wellread.reading.documents import read
 from wellread.reading.kinds import unpacked
 from wellread.reading.pdfpicture import Drawing, Picture, draw
 from wellread.reading.registry import readers
@@ -76,14 +76,7 @@ def answer(asked: Request) -> Reply:
             body, _ = unpacked(document.body, document.name, document.url)
             picture = draw(body, document.url, wanted)
             return Reply(picture=picture, scans=picture.scanned)
-        page = read_bytes(
-            document.body,
-            document.url,
-            content_type=document.content_type,
-            charset=document.charset,
-            name=document.name,
-            allowance=allowance,
-        )
+        page = read(document, allowance)
     except ReadError as error:
         return Reply(reason=error.reason, scans=isinstance(error, Scanned))
     except MemoryError:
