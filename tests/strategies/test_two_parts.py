@@ -10,7 +10,7 @@ from wellread.core.effort import ALLOWED, Effort
 from wellread.engine import Engine
 from wellread.errors import SourceError
 from wellread.protocols import Source
-from wellread.questions.halves import resolved
+from wellread.questions.two_parts import resolved
 from wellread.ranking.answers import Best
 from wellread.ranking.paths import Verdict
 from wellread.settings import Settings

@@ -71,7 +71,7 @@ def can_run(way: str, model: Path) -> bool:
 
 
 def settled(choice: Choice, model: Path) -> Arithmetic:
-    """What a choice means for this model's file here; raises when it asks for a part that is not installed."""
+    """The arithmetic that a choice means for this model's file here; raises when it asks for a part that is not installed."""
     if choice == "auto":
         best = best_here()
         return best if best != "tensor" or model.with_name(FIT).is_file() else "block"

@@ -228,7 +228,7 @@ def kept_file(name: str) -> Path:
 
 
 def load(path: Path) -> bytes | None:
-    """What was kept, or None when it is not there, not ours or not whole."""
+    """A derived model file from the cache, checksum verified; None when it is not there, not ours or not whole."""
     try:
         if path.stat().st_uid != os.getuid():
             return None

@@ -1,4 +1,4 @@
-"""What a folder with a sentence-embedding model says about itself.
+"""Reading the folder of a sentence-embedding model: config, pooling, prompts, tokenizer; and downloads from the hub.
 
 Three kinds of folder are understood: wellread's own (its `config.json` names everything), those of
 sentence-transformers (`modules.json`, `1_Pooling/config.json`, prompts), and plain exports with an ONNX file and a

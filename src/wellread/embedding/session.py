@@ -1,4 +1,4 @@
-"""What a model's folder holds, opened: onnxruntime sessions, on how many threads they run, and tokenizers."""
+"""onnxruntime sessions, on how many threads they run, and tokenizers: a model's folder, opened."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _session_options(threads: int, *, fused: bool) -> Any:
 
 
 def first_line(problem: Exception) -> str:
-    """What a library's error says, in one line."""
+    """A library's error message, in one line."""
     return (str(problem).strip() or type(problem).__name__).split("\n")[0][:300]
 
 

@@ -48,7 +48,7 @@ class ModelCall:
         return self.most is not None and self.model.count_tokens("".join((*self.arrived, piece))) > self.most
 
     def spent(self, known: tuple[int, int] = (0, 0)) -> Completion:
-        """What it has used as far as anyone here can know: the prompt, and the words that had arrived. The model may
+        """Estimated usage of a call that broke off: the prompt, and the words that had arrived. The model may
         have `known` of more: what nobody was shown, and attempts before."""
         text = "".join(self.arrived)
         tokens_in = max(known[0], self.prompt_tokens())

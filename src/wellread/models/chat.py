@@ -62,7 +62,7 @@ class ChatModel:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do, less what it has refused so far."""
+        """Its capabilities, less what it has refused so far."""
         return self.traits.capabilities
 
     def count_tokens(self, text: str) -> int:
@@ -236,7 +236,8 @@ def completion(
     prompt: Prompt, response: StreamedResponse, reply: Reply, tariff: Tariff, count: Callable[[str], int]
 ) -> Completion:
     """The completion of a stream that was read to its end, or left where it should stop."""
-    calls = () if reply.over else tuple(_calls(response))
+    parts = [] if reply.over else [part for part in response.get().parts if isinstance(part, ToolCallPart)]
+    calls = tuple(ToolCall(part.tool_call_id, part.tool_name, arguments(part.args)) for part in parts[:_MOST_CALLS])
     finish, stopped_at = _ending(prompt, response, reply)
     text = reply.text
     if finish == "refusal" and not text:
@@ -296,11 +297,6 @@ def _usage(prompt: Prompt, response: StreamedResponse, reply: Reply, count: Call
 def _figure(given: float) -> int:
     """What a provider says, as far as it can be: whole, and no more than anybody has used."""
     return int(given) if 0 <= given <= _MOST_TOKENS else 0
-
-
-def _calls(response: StreamedResponse) -> list[ToolCall]:
-    parts = [part for part in response.get().parts if isinstance(part, ToolCallPart)]
-    return [ToolCall(part.tool_call_id, part.tool_name, arguments(part.args)) for part in parts[:_MOST_CALLS]]
 
 
 def arguments(given: str | Mapping[str, Any] | None) -> Mapping[str, object]:

@@ -73,7 +73,7 @@ class Failure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """What error messages may say about a model, and what they may not."""
+    """A model's name and address for error messages, and the secrets that must not be in them."""
 
     model: str
     address: str | None = None

@@ -29,7 +29,7 @@ _UNKNOWN_WINDOW = 8192  # what a server with an unknown model is trusted with, u
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What can be said about a server that it does not tell itself."""
+    """Settings of a compatible server that it does not tell itself."""
 
     context: Length | None = param(None, "the context window in tokens; known models are looked up, else 8192")
     continues: bool = param(False, "the server goes on from a partial answer (llama.cpp, vLLM)")
@@ -127,7 +127,7 @@ _WINDOW = 4096
 
 @dataclass(frozen=True, slots=True)
 class OllamaOptions:
-    """What Ollama's compatible API does not tell."""
+    """Settings of an Ollama model, as far as its compatible API does not tell."""
 
     context: Length | None = param(None, "the context window in tokens (OLLAMA_CONTEXT_LENGTH, else 4096)")
     continues: bool = param(False, "the model's template goes on from a partial answer")

@@ -1,4 +1,4 @@
-"""What a call costs, and how much a model can read: facts from the tables that genai-prices carries."""
+"""Prices of calls and context windows of models: facts from the tables that genai-prices carries."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class Stops:
         self.found: str | None = None
 
     def feed(self, text: str) -> str:
-        """What may be shown now."""
+        """The text without stop sequences that may be shown now."""
         if self.found is not None or not text:
             return ""
         if not self._sequences:

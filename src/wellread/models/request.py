@@ -45,7 +45,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What is known of a model before it is asked."""
+    """A model's traits: what is known of it before it is asked, and what it was seen to refuse."""
 
     where: Where
     capabilities: Capabilities
@@ -70,7 +70,7 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent. `after_space`: white space at the end of a partial answer was not."""
+    """A provider's request. `after_space`: white space at the end of a partial answer was not sent."""
 
     messages: list[ModelMessage]
     settings: ModelSettings

@@ -170,7 +170,7 @@ def _first_whole(text: str) -> object | None:
 
 
 def repaired(text: str) -> object | None:
-    """What broken JSON may have meant, as far as that can be told in a moment."""
+    """Broken JSON repaired, as far as that can be done in a moment."""
     from json_repair import repair_json
 
     start = _OPENING.search(text)

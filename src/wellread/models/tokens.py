@@ -28,7 +28,9 @@ _ASCII = bytes(range(0x80))
 def estimate(text: str) -> int:
     """An upper guess at the number of tokens in `text`. A long one is looked at in ways that take a millisecond or two."""
     data = text.encode("utf-8", "surrogatepass")
-    count = _pieces(_shown(data, _LETTERS)) + _gaps(_shown(data, _BLANKS))
+    words, blanks = (_shown(data, table).replace(b"xxxx", b"y") for table in (_LETTERS, _BLANKS))
+    # Runs of letters in pieces of four at most; runs of four blanks or more.
+    count = words.count(b"y") + words.count(b"yx") + words.count(b" x") + blanks.count(b" y")
     # Many vocabularies hold single digits only, and give the space before a number a token of its own.
     count += _many(_MARKS + _DIGITS, data) + _shown(data, _NUMBERS).count(b" x")
     if not text.isascii():  # at worst a token for each byte; what is in every vocabulary has one less
@@ -44,14 +46,3 @@ def _shown(data: bytes, table: bytes) -> bytes:
 
 def _many(which: bytes, data: bytes) -> int:
     return len(data) - len(data.translate(None, which))
-
-
-def _pieces(shown: bytes) -> int:
-    """Runs, in pieces of four at most."""
-    parts = shown.replace(b"xxxx", b"y")
-    return parts.count(b"y") + parts.count(b"yx") + parts.count(b" x")
-
-
-def _gaps(shown: bytes) -> int:
-    """Runs of four or more."""
-    return shown.replace(b"xxxx", b"y").count(b" y")

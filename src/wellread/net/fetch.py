@@ -35,7 +35,7 @@ _FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError)
 
 @dataclass(frozen=True, slots=True)
 class PageLimits:
-    """What one page may cost. Sizes are of the body as unpacked."""
+    """Limits on one page: time, size, redirects. Sizes are of the body as unpacked."""
 
     seconds: float = 20.0
     text_bytes: int = 10 * _MB
@@ -71,7 +71,8 @@ class Fetcher:
             except TimeoutError as error:
                 raise ReadError(url, f"took longer than {self.limits.seconds:g} s") from error
             except _FAILURES as error:
-                raise ReadError(url, _reason(error)) from error
+                said = "the body cannot be unpacked" if isinstance(error, httpx2.DecodingError) else " ".join(str(error).split())
+                raise ReadError(url, (said or type(error).__name__)[:300]) from error
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
@@ -183,9 +184,3 @@ async def _rules(response: httpx2.Response) -> robots.Rules:
         return robots.EVERYTHING
     text = (await transport.body_of(response, robots.MAX_BYTES)).decode("utf-8", "replace")
     return await asyncio.to_thread(robots.parse, text) if text.strip() else robots.EVERYTHING
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, httpx2.DecodingError):
-        return "the body cannot be unpacked"
-    return (" ".join(str(error).split()) or type(error).__name__)[:300]

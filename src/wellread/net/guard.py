@@ -1,4 +1,4 @@
-"""What may be fetched.
+"""The SSRF guard: which addresses may be fetched.
 
 Addresses found in results and pages come from strangers. A URL is checked before it is asked for, and
 again after every redirect; a host's addresses are looked up once, checked, and the one connected to is

@@ -26,7 +26,7 @@ class Payload:
         if sum(map(body.count, (b",", b"[", b"{", b'":'))) > most:
             raise ValueError("too many values")
         try:
-            return cls(json.loads(body, parse_int=_whole))
+            return cls(json.loads(body, parse_int=lambda digits: (int if len(digits) <= _LONGEST_NUMBER else float)(digits)))
         except RecursionError:
             raise ValueError("nested too deeply") from None
 
@@ -104,10 +104,6 @@ def _element(node: Any, depth: int = 0) -> dict[str, Any]:
     return found
 
 
-def _whole(digits: str) -> int | float:
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
-
-
 # Where services write what went wrong, the most telling first: MediaWiki's `info`, Elasticsearch's `root_cause`,
 # News API's `message`, Slack's `error`, Brave's and FastAPI's `detail` …, alone or one within the other.
 _WORDS = ("root_cause", "info", "message", "error_message", "error", "detail", "reason", "msg", "title")
@@ -115,7 +111,7 @@ _DEEPEST = 5
 
 
 def complaint(payload: Payload, depth: int = _DEEPEST) -> str:
-    """What a service says went wrong, wherever it writes that; empty if nowhere we know."""
+    """The error message in a service's JSON, wherever it writes that; empty if nowhere we know."""
     if isinstance(payload.value, list):
         payload = payload.at(0)
     if isinstance(payload.value, str) or not depth:

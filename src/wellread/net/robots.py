@@ -16,7 +16,7 @@ _RUNS = re.compile(r"\*+")
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What one site asks of us: path patterns, and whether they allow; the longest one that fits decides."""
+    """A site's rules for us: path patterns, and whether they allow; the longest one that fits decides."""
 
     rules: tuple[tuple[str, bool], ...] = ()
 

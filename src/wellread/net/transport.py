@@ -225,7 +225,7 @@ def origin_of(url: httpx2.URL) -> str:
 
 
 async def prepare() -> None:
-    """What takes a tenth of a second the first time and so must not happen on an event loop."""
+    """Load the cache and the certificates beside the event loop: that takes a tenth of a second the first time."""
 
     def load() -> None:
         import hishel.httpx2  # noqa: F401 # pyright: ignore[reportUnusedImport]

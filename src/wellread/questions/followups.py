@@ -1,4 +1,4 @@
-"""What a follow-up question means, by rules: the last answer or the last subject is put in where it only hints at it.
+"""Follow-up questions (coreference), by rules: the last answer or the last subject is put in where a question only hints at it.
 
     "When was he born?"   behind "Who discovered Titan?"            the one who was named
     "And in 1990?"        behind "Who was president in 1980?"       the last question with the other year

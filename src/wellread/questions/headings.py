@@ -8,7 +8,7 @@ from wellread.questions.languages import ENGLISH
 
 
 class Headings(NamedTuple):
-    """What stands above the parts that every report has; `contradiction` begins a sentence."""
+    """The headings of the parts that every report has; `contradiction` begins a sentence."""
 
     introduction: str
     conclusion: str

@@ -81,6 +81,18 @@ _TIME_TOLD = re.compile(
     rf"|{'|'.join(MONTHS)}|\w{{3,6}}days?|spring|summer|autumn|winter|christmas|easter)\b",
     re.IGNORECASE,
 )
+# Questions that ask for an instruction, a reason or an explanation rather than for a name or a number; also whatever somebody
+# asks about what is their own.
+_TELL = re.compile(
+    rf"\b(?:how(?! (?:{_MEASURES})\b)|why|what (?:should|happens|can i|do i|is (?:the (?:way|difference|purpose)|wrong))"
+    r"|what['’]s wrong|what does .+ (?:do|mean)|is (?:it possible|there (?:a|any) way))\b",
+    re.IGNORECASE,
+)
+_OWN = re.compile(
+    r"\b(?:[Cc]an|[Cc]ould|[Dd]o|[Dd]id|[Ss]hould|[Mm]ust|[Mm]ay|[Hh]ave|[Aa]m|[Ww]ill|[Ww]ould|[Ww]hen|[Ii]f|[Ww]here|but) I\b"
+    r"|\bI (?:am|can|cannot|can['’]t|do|don['’]t|get|have|need|want|would)\b|\bI['’](?:m|ve|d)\b"
+    r"|\b[Mm]y\b|\b(?:[Cc]an|[Cc]ould|[Dd]o) you\b"
+)
 _SHORT = re.compile(r"(?=.*[A-Z].*[A-Z])[A-Za-z]{2,8}")
 _MOST_WORDS = 5
 _LONGEST = 300  # characters of a question that is after a definition
@@ -92,7 +104,7 @@ _BETWEEN = (
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What a definition is asked of. With "the" before it the question may be after a fact: "What is the capital?"."""
+    """A term whose definition is asked for. With "the" before it the question may be after a fact: "What is the capital?"."""
 
     words: str
     certain: bool
@@ -103,7 +115,7 @@ class Term:
         return _defining(self.words).match(sentence)
 
     def spelt_out_in(self, sentence: str) -> str | None:
-        """What an abbreviation is short for, where its letters begin the words beside it: "cold water immersion (CWI)"."""
+        """The words of an abbreviation, where its letters begin those beside it: "cold water immersion (CWI)"."""
         found = _spelt_out(self.words).search(sentence) if _SHORT.fullmatch(self.words) else None
         return (found["before"] or found["after"]) if found else None
 
@@ -171,6 +183,11 @@ def _measures_another(question: str, phrase: str) -> bool:
     return counted is not None and bool(told) and (asked is None or asked.of not in told)
 
 
+def to_be_told(question: str) -> bool:
+    """Whether a question asks for an instruction, a reason or an explanation: sentences, which several passages may share."""
+    return _TELL.search(question) is not None or _OWN.search(question) is not None
+
+
 def said_at_once(told: str) -> Said | None:
     """The "yes" or "no" that an answer begins with in so many words."""
     found = _SAID.match(told)
@@ -179,7 +196,7 @@ def said_at_once(told: str) -> Said | None:
 
 @lru_cache(4_000)
 def term_asked(question: str) -> Term | None:
-    """What is to be defined; None where the question asks for something else."""
+    """The term that is to be defined; None where the question asks for something else."""
     if len(asked := " ".join(question.split())) > _LONGEST:
         return None
     asked = _PLACE.sub("", asked.rstrip("?!. "))

@@ -112,14 +112,10 @@ def stems(text: str, language: str) -> tuple[str, ...] | None:
     if language not in STEMMED:
         return None
     with panics_as(WellreadError, "taking words apart"):
-        return tuple(dict.fromkeys(_stemmer(language).analyze(text)))
+        return tuple(dict.fromkeys(analyser(language, fold_first=False).analyze(text)))
 
 
 @cache
-def _stemmer(language: str) -> TextAnalyzer:
-    return analyser(language, fold_first=False)
-
-
 def analyser(language: str = ENGLISH, *, fold_first: bool = True) -> TextAnalyzer:
     """Lower case, no stop words, stems of a language; over-long strings (data, not words) dropped. Accents are folded first in an
     index, where some write them and some do not, and last for words that are compared one by one."""

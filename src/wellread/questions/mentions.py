@@ -1,4 +1,4 @@
-"""What a question and its answer speak of: names and noun phrases, seen by their words alone.
+"""Named entities and noun phrases of a question and its answer, seen by their words alone.
 
 A follow-up refers back to one of them. Nothing here knows grammar; what stands where in a short question is enough:
 a run of capitals is a name, what follows an article up to the next small word is a thing, and the word behind "I" or
@@ -55,7 +55,7 @@ class Mention:
 
 
 def answered(question: str, answer: str) -> Mention | None:
-    """What an answer names: a person, a place, a date or a thing; None where it tells or counts."""
+    """The entity that an answer names: a person, a place, a date or a thing; None where it tells or counts."""
     kind = wanted(question)
     said = _first(answer)
     if kind in (None, "number") or not said:
@@ -100,7 +100,7 @@ def names(text: str) -> list[str]:
 
 
 def topic(question: str) -> str:
-    """What a question is about, in a few of its words; empty where it names nothing."""
+    """The topic of a question, in a few of its words; empty where it names nothing."""
     capitals = names(question)
     things = [one for one in phrases(question) if not any(name in one for name in capitals)]
     return ", ".join(dict.fromkeys([*things, *capitals]))

@@ -9,11 +9,11 @@ looks doubtful (`doubts`). How often such an answer is right was measured on que
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
+from wellread.questions.kinds import to_be_told
 from wellread.ranking.doubts import NONE, Doubt
 from wellread.ranking.paths import Marked, Verdict, Weights, log_probability
 from wellread.text.lexicon import STOPWORDS
@@ -26,21 +26,6 @@ WIDEST_MARGIN = 6.0
 CARRIES = 0.0  # the logit from which a sentence beside the best one belongs to what is told
 MOST_TOLD = 900  # characters
 APART = 8  # characters between two sentences from which on a heading or a question stands there
-# Questions that ask for an instruction, a reason or an explanation rather than for a name or a number; also whatever somebody
-# asks about what is their own.
-_MEASURES = "many|much|long|far|old|tall|high|big|large|deep|wide|fast|heavy|hot|often"
-_TELL = re.compile(
-    rf"\b(?:how(?! (?:{_MEASURES})\b)|why|what (?:should|happens|can i|do i|is (?:the (?:way|difference|purpose)|wrong))"
-    r"|what['’]s wrong|what does .+ (?:do|mean)|is (?:it possible|there (?:a|any) way))\b",
-    re.IGNORECASE,
-)
-_OWN = re.compile(
-    r"\b(?:[Cc]an|[Cc]ould|[Dd]o|[Dd]id|[Ss]hould|[Mm]ust|[Mm]ay|[Hh]ave|[Aa]m|[Ww]ill|[Ww]ould|[Ww]hen|[Ii]f|[Ww]here|but) I\b"
-    r"|\bI (?:am|can|cannot|can['’]t|do|don['’]t|get|have|need|want|would)\b|\bI['’](?:m|ve|d)\b"
-    r"|\b[Mm]y\b|\b(?:[Cc]an|[Cc]ould|[Dd]o) you\b"
-)
-
-
 # Nothing more is read once an answer is that sure (docs/log/evaluator.md). Longer questions may need two steps, whatever the
 # first passages seem to say.
 _SETTLED, _SETTLED_TOLD, _ONE_STEP = 0.6, 0.5, 10  # the last in words
@@ -48,7 +33,7 @@ _SETTLED, _SETTLED_TOLD, _ONE_STEP = 0.6, 0.5, 10  # the last in words
 
 @dataclass(frozen=True, slots=True)
 class AnswerWeights:
-    """What an answer's score is made of, and the logistic fit that turns it into a confidence."""
+    """Weights of an answer's score, and the logistic fit that turns it into a confidence."""
 
     path: float = 1.0
     kind: float = 1.0
@@ -68,13 +53,8 @@ class AnswerWeights:
     sure_bias: float = 0.6
 
     def asked(self, question: str) -> AnswerWeights:
-        """What holds for a question: sentences are expected where it asks for an instruction or a reason."""
+        """The weights for a question: sentences are expected where it asks for an instruction or a reason."""
         return self if to_be_told(question) else replace(self, told=0.0)
-
-
-def to_be_told(question: str) -> bool:
-    """Whether a question asks for an instruction, a reason or an explanation: sentences, which several passages may share."""
-    return _TELL.search(question) is not None or _OWN.search(question) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +114,7 @@ def best_answers(
             same = " ".join(fold(word) for word in new.text.split())
             key: object = (chain[-1], proposed.start) if kind == "text" else same
             found[key] = _better(found.get(key), new, scoring)
-    scored = [replace(best, score=_score(best, scoring)) for best in found.values()]
+    scored = [replace(one, score=_worth(one, scoring) - scoring.place * math.log1p(one.place)) for one in found.values()]
     return _sure(sorted(scored, key=lambda best: -best.score), scoring)
 
 
@@ -149,10 +129,6 @@ def _better(old: Best[K] | None, new: Best[K], scoring: AnswerWeights) -> Best[K
 def _worth(best: Best[K], scoring: AnswerWeights) -> float:
     doubt = scoring.astray * best.doubt.astray + scoring.missing * best.doubt.missing
     return scoring.path * best.path + scoring.kind * best.likelihood + scoring.span * best.span - doubt
-
-
-def _score(best: Best[K], scoring: AnswerWeights) -> float:
-    return _worth(best, scoring) - scoring.place * math.log1p(best.place)
 
 
 def _sure(ranked: Sequence[Best[K]], scoring: AnswerWeights) -> list[Best[K]]:
@@ -187,17 +163,14 @@ def _proposals(verdict: Verdict, length: int, told: float) -> list[tuple[Kind, V
     most = max(logits)
     total = most + math.log(sum(math.exp(logit - most) for logit in logits))
     _, span, yes, no, text = (logit - total for logit in logits)
-    found: list[tuple[Kind, Verdict, float]] = [("span", verdict, span)] if _names_something(verdict.text) else []
+    said = verdict.text.strip().lower()
+    found: list[tuple[Kind, Verdict, float]] = [("span", verdict, span)] if said and said not in STOPWORDS else []
     found.append(("yes", replace(verdict, text="yes"), yes))
     found.append(("no", replace(verdict, text="no"), no))
     if verdict.evidence and math.isfinite(text):
         start, end = told_in(verdict.evidence)
         found.append(("text", replace(verdict, passage=length - 1, start=start, end=end, text=""), text))
     return found
-
-
-def _names_something(text: str) -> bool:
-    return bool(text.strip()) and text.strip().lower() not in STOPWORDS
 
 
 def told_in(evidence: Sequence[Marked]) -> tuple[int, int]:

@@ -102,9 +102,7 @@ class CrossEncoder(Reranker):
             out = session.run([session.get_outputs()[0].name], feed)[0].astype(np.float32)
         except Exception as problem:  # onnxruntime's errors have no common root but this
             raise EmbedderError(f"{self._model} failed: {first_line(problem)}") from problem
-        return self._scores(out.reshape(len(rows), -1))
-
-    def _scores(self, out: NDArray[np.float32]) -> NDArray[np.float32]:
+        out = out.reshape(len(rows), -1)
         if out.shape[1] > 2:
             raise EmbedderError(f"{self._model} is not a re-ranker: it has {out.shape[1]} outputs for a pair")
         return out[:, 0] if out.shape[1] == 1 else out[:, 1] - out[:, 0]

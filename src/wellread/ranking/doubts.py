@@ -1,4 +1,4 @@
-"""What speaks against a chain of passages before anybody has read it.
+"""Doubts about a chain of passages, before anybody has read it.
 
 A chain leads somewhere if each of its passages is named by the question, names another one or is named by it. And an answer about
 Eris should stand in passages that mention Eris.
@@ -31,7 +31,8 @@ NONE = Doubt()
 
 def doubts(question: str) -> Callable[[Sequence[Passage]], Doubt]:
     """How doubtful chains are as ways to the answer of a question."""
-    names = frozenset(fold(word) for word in _WORD.findall(question) if _is_name(word))
+    words = (word for word in _WORD.findall(question) if word.lower() not in STOPWORDS)
+    names = frozenset(fold(word) for word in words if word[0].isupper() or word[0].isdigit())
     held: dict[str, frozenset[str]] = {}
 
     def holds(passage: Passage) -> frozenset[str]:
@@ -45,10 +46,6 @@ def doubts(question: str) -> Callable[[Sequence[Passage]], Doubt]:
         return Doubt(astray / len(chain), 1 - len(found) / len(names) if names else 0.0)
 
     return doubt
-
-
-def _is_name(word: str) -> bool:
-    return (word[0].isupper() or word[0].isdigit()) and word.lower() not in STOPWORDS
 
 
 def _is_led_to(question: str, passage: Passage, chain: Sequence[Passage]) -> bool:

@@ -54,7 +54,7 @@ Candidates = Callable[[Sequence[Chain]], Awaitable[Sequence[Sequence[Sequence[Pa
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """What a search along paths found."""
+    """The result of a search along paths: passages, answers, and what leads to what."""
 
     passages: tuple[tuple[Passage, float], ...]  # best first
     answers: tuple[Best[Passage], ...]  # best first
@@ -95,12 +95,6 @@ def _fitted(folder: Path, part: str, kind: Callable[..., T]) -> T:
         raise DamagedFile(f"{folder / 'calibration.json'} has no {part} that fit this version") from problem
 
 
-def _worded(best: Best[Passage]) -> Best[Passage]:
-    if best.kind != "text":
-        return best
-    return replace(best, text=best.chain[-1].text[best.verdict.start : best.verdict.end])
-
-
 class Evaluator(Reranker, Grader, AnswerReader):
     """Re-ranks, grades, follows paths, reads answers and says what passages carry; also on a recording."""
 
@@ -129,17 +123,17 @@ class Evaluator(Reranker, Grader, AnswerReader):
 
     @cached_property
     def weights(self) -> Weights:
-        """What rankings and probabilities are made of."""
+        """The fitted weights of rankings and probabilities."""
         return _fitted(self._folder, "weights", Weights)
 
     @cached_property
     def scoring(self) -> AnswerWeights:
-        """What an answer's score and confidence are made of."""
+        """The fitted weights of an answer's score and confidence."""
         return _fitted(self._folder, "answers", AnswerWeights)
 
     @cached_property
     def languages(self) -> frozenset[str]:
-        """What it was trained for: English, unless its files name others."""
+        """The languages it was trained for: English, unless its files name others."""
         return frozenset(_calibration(self._folder).get("languages") or ("en",))
 
     def knows(self, language: str) -> bool:
@@ -206,7 +200,9 @@ class Evaluator(Reranker, Grader, AnswerReader):
         scoring, doubt = self.scoring.asked(question), doubts(question)
         answers = best_answers(order, verdicts, self.weights, scoring, doubt, partial(fits, question))
         worded: dict[str, Best[Passage]] = {}
-        for best in map(_worded, answers):
+        for best in answers:
+            if best.kind == "text":
+                best = replace(best, text=best.chain[-1].text[best.verdict.start : best.verdict.end])
             worded.setdefault(best.text.casefold(), best)
         return list(worded.values())
 

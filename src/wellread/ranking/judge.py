@@ -176,15 +176,13 @@ class Judge:
         for n, index in enumerate(map(int, read)):
             row, chain = rows[index], chains[index]
             none, span, yes, no, told = map(float, kinds[n])
-            marks = self._marked(evidence[n], row, chain)
+            judged = self._read(chain[-1].title, chain[-1].text)
+            scores = sentence_scores(evidence[n], row.passages[-1], judged.text_offsets, judged.statements)
+            marks = tuple(Marked(*one) for one in scores)
             kind = none, span, yes, no
             verdict = Verdict(float(relevance[n]), kind, float(worth[n]), told=told, evidence=marks, early=verdicts[index].early)
             verdicts[index] = self._placed(verdict, row, chain, int(first[n]), int(last[n]))
         return verdicts
-
-    def _marked(self, logits: Floats, row: Row, chain: Chain) -> tuple[Marked, ...]:
-        read = self._read(chain[-1].title, chain[-1].text)
-        return tuple(Marked(*one) for one in sentence_scores(logits, row.passages[-1], read.text_offsets, read.statements))
 
     def _placed(self, verdict: Verdict, row: Row, chain: Chain, first: int, last: int) -> Verdict:
         """Say where a span of row positions stands: in which passage, at which characters."""

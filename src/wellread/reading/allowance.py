@@ -1,4 +1,4 @@
-"""What reading one document may cost, and a page cut to it."""
+"""Limits on reading one document (time, memory, characters), and a page cut to them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Gathered:
     broken: int
 
     def notice(self, parts: str, count: int) -> str | None:
-        """What to say where its last parts were not looked at, or some are broken."""
+        """The notice that its last parts were not looked at, or that some are broken."""
         cut = [f"only the first {self.read:,} of its {count:,} {parts} were read"] if self.read < count else []
         failed = [f"{self.broken:,} of its {count:,} {parts} could not be read"] if self.broken else []
         return "; ".join(cut + failed) or None

@@ -57,7 +57,7 @@ class Builder:
         self.begin()
 
     def begin(self, kind: BlockKind = "paragraph", *lines: str, term: str = "", depth: int = 0) -> None:
-        """What was waiting is a block; what comes now is of this kind."""
+        """Begin a block of this kind; what was waiting becomes one."""
         if hasattr(self, "lines"):
             self._end()
         self.kind: BlockKind = kind

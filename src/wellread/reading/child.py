@@ -98,7 +98,7 @@ def size_of(head: bytes) -> int:
 
 
 def receive(channel: socket.socket) -> bytearray | None:
-    """What follows the head of one frame; None where the other side has ended."""
+    """The body of one frame; None where the other side has ended."""
     head = _bytes(channel, _LENGTH.size)
     return _bytes(channel, size_of(bytes(head))) if head else None
 

@@ -39,7 +39,7 @@ _FILES = 200  # that one process is given
 
 
 def lines(reader: str, paths: Sequence[Path], longest: int = LONGEST_LINE) -> Generator[str]:
-    """What a reader finds in files, as JSON objects, a long one in pieces; raises `IndexFault` for what is no such file, or
+    """Rows of files as JSON lines, decoded by a reader, a long one in pieces; raises `IndexFault` for what is no such file, or
     takes too much."""
     library, extra = ("libzim", "zim") if reader == "zim" else ("pyarrow", "scale")
     if find_spec(library) is None:

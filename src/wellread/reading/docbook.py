@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from html import escape
 
 from wellread.reading.builder import titled
-from wellread.reading.dom import parse
 from wellread.reading.hints import words
-from wellread.reading.mainpart import all_blocks
 from wellread.reading.manuals import is_grid
 from wellread.reading.markup import Target, feed_html, feed_xml
-from wellread.reading.render import blocks
+from wellread.reading.render import of_markup
 from wellread.types import Page
 
 _PARTS = words(
@@ -46,7 +44,7 @@ def read_docbook(text: str, url: str, name: str) -> Page:
     except ValueError:  # SGML leaves its elements open
         written = _AsHtml()
         feed_html(text, written)
-    found = blocks(all_blocks(parse(f"<html><body>{''.join(written.written)}</body></html>")), is_grid)
+    found = of_markup("".join(written.written), is_grid)
     return titled("docbook", found, url, name, written.title, language=written.language)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from wellread.reading.hints import HIDDEN_CLASSES, tokens, words
+from wellread.reading.hints import HIDDEN_CLASSES, names_main_text, tokens, words
 from wellread.reading.markup import Enough, Target, feed_html
 from wellread.text.lexicon import UNSPACED_CLASS
 
@@ -84,7 +84,7 @@ class Node:
 
 @dataclass(slots=True)
 class Facts:
-    """What a page says about itself, as found."""
+    """Metadata of a page, as found: title, language, meta tags, structured data, times."""
 
     title: str = ""
     language: str = ""
@@ -153,7 +153,10 @@ _SKIPPED = words(
 )
 _NEVER_TEXT = words("script style template svg iframe option object video audio canvas map")
 _HEAD = frozenset({"head", "title", "meta", "link", "base"})
+WHOLE = frozenset({"html", "body"})
 _SIGNED = frozenset({"td", "th"})
+_CELLS = _SIGNED | {"dt", "dd"}
+_FRAMES = frozenset({"ul", "ol", "dl", "table"})
 _LINE_BREAK = "\x0b"
 _OUTWARD = ("http:", "https:", "//", "mailto:", "ftp:")
 _TURNING = words("next prev previous up start contents index top")
@@ -279,6 +282,7 @@ class _Builder(Target):
             tag = "pre"  # Doxygen's code: one <div> a line
         parent = self._stack[-1] if self._stack else None
         node = Node(tag, hint, tokens(hint), parent, attributes.get("id", ""))
+        node.frame = node if tag in _FRAMES else parent and parent.frame
         if parent is not None:
             parent.children.append(node)
         self._stack.append(node)
@@ -357,4 +361,35 @@ def parse(html: str, *, generous: bool = False) -> Tree:
     """
     builder = _Builder(generous)
     feed_html(html, builder)
+    for node in reversed(builder.nodes):
+        _sum_up(node)
     return Tree(builder.nodes, builder.runs, builder.facts)
+
+
+def _sum_up(node: Node) -> None:
+    """What is below a node, whose children have been summed up."""
+    for child in node.children:
+        node.words += child.words
+        node.linked += child.linked
+        node.inner += child.inner
+        if isinstance(child, Run):
+            node.longest = max(node.longest, child.words)
+            node.pieces += 1
+        else:
+            _add(node, child)
+    node.named = node.tag not in WHOLE and names_main_text(node.hint, node.tokens)
+    quotes = node.tag == "pre" or (node.tag in {"blockquote", "table"} and node.words > 5)
+    node.holds = node.holds or quotes or node.tag in {"h1", "main"} or node.is_article_body
+    if node.tag in HEADINGS and node.tag != "h1":
+        node.linked_headings = int(0 < node.words * 4 <= node.linked * 5)
+
+
+def _add(node: Node, child: Node) -> None:
+    node.longest = max(node.longest, child.longest)
+    node.rows += child.rows + (child.tag == "tr")
+    node.cells += child.cells + (child.tag in _CELLS)
+    node.pieces += child.pieces
+    node.code = node.code or child.code or child.tag == "pre"
+    node.tables += child.tables + (child.tag == "table")
+    node.holds = node.holds or child.holds
+    node.linked_headings += child.linked_headings

@@ -37,7 +37,7 @@ _MAX_HEADINGS = 20
 
 
 def describe(tree: Tree, url: str) -> tuple[Page, tuple[str, ...]]:
-    """What a page says of itself in meta tags, structured data and its text; and the article, where structured data carries it:
+    """Metadata of a page out of meta tags, structured data and its text; and the article, where structured data carries it:
     text or markup, piece by piece."""
     items = [item for text in tree.facts.json_ld for item in _items(text)]
     articles = [item for item in items if "headline" in item or "articleBody" in item or "datePublished" in item]

@@ -1,4 +1,4 @@
-"""What the names that page authors give to parts of a page say about these parts.
+"""Class names and ids as hints: what the names that authors give to parts of a page say about these parts.
 
 Names are split into words ("relatedArticles-box" → related, articles, box) and compared whole, so that
 "download" is not an "ad". Nothing here knows a site: these are the words of the trade.

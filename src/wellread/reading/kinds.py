@@ -1,4 +1,4 @@
-"""What kind of document some bytes are: by what they say, by their name, by their first bytes; what is packed, and what we do not
+"""File type detection: by what a server says, by name, by the first bytes; decompression; and what we do not
 read, in words that say what to do with it.
 """
 
@@ -30,7 +30,7 @@ _BROKEN = (OSError, zlib.error, lzma.LZMAError, ValueError)
 
 
 def inner_name(name: str) -> str:
-    """What a file is called when it is unpacked: it says what kind of document that is."""
+    """A file's name when it is unpacked, which says what kind of document that is."""
     path = PurePosixPath(name)
     suffix = path.suffix.lower()
     return name[: -len(suffix)] + _TARS.get(suffix, "") if suffix in SUFFIXES or suffix in _TARS else name
@@ -177,7 +177,9 @@ def kind_of(body: bytes, content_type: str = "", name: str = "") -> str | None:
     if kind == "text" and _RST.search(body[:_HEAD]):
         kind = "rst"  # many are called README or .txt
     if kind is not None and _is_sure(kind):
-        kind = _instead(kind, sniffed, body)
+        # programs export pages (or parts) and plain tables as `.xls`
+        plain = "html" if _TAG.match(body) else "csv" if kind == "sheet" else None
+        kind = plain if sniffed == "text" else sniffed
     if unreadable(body) or (is_binary(body) and "utf-16" not in content_type.lower()):
         return None
     return kind
@@ -185,15 +187,6 @@ def kind_of(body: bytes, content_type: str = "", name: str = "") -> str | None:
 
 def _is_sure(kind: str | None) -> bool:
     return kind is not None and registry.readers()[kind].sure
-
-
-def _instead(named: str, sniffed: str | None, body: bytes) -> str | None:
-    """What a file is whose first bytes are not those of its name: programs export pages (or parts) and plain tables as `.xls`."""
-    if sniffed == "text" and _TAG.match(body):
-        return "html"
-    if sniffed == "text":
-        return "csv" if named == "sheet" else None
-    return sniffed
 
 
 def is_readable(name: str) -> bool:
@@ -214,7 +207,7 @@ def is_decoration(name: str) -> bool:
 
 
 def packed_kind(name: str) -> str:
-    """What a file that is called so would be, where that is an archive of one document; else nothing."""
+    """The kind that a file's name promises, where that is an archive of one document; else nothing."""
     kind = _by_suffix(name)
     return kind if kind in {"docx", "opendocument", "pptx", "sheet", "epub"} else ""
 

@@ -10,49 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from wellread.reading.dom import HEADINGS, Node, Run, Tree, below
-from wellread.reading.hints import COMMENTS, STRONG, USUAL, is_about_the_page, names_main_text, points_away
-
-_WHOLE = frozenset({"html", "body"})
-_CELLS = frozenset({"td", "th", "dt", "dd"})
-_LISTS = frozenset({"ul", "ol", "dl"})
-
-
-def measure(tree: Tree) -> None:
-    """Sum up what is below each node."""
-    for node in tree.nodes:
-        is_frame = node.tag in _LISTS or node.tag == "table"
-        node.frame = node if is_frame else node.parent.frame if node.parent is not None else None
-    for node in reversed(tree.nodes):
-        for child in node.children:
-            node.words += child.words
-            node.linked += child.linked
-            node.inner += child.inner
-            if isinstance(child, Run):
-                node.longest = max(node.longest, child.words)
-                node.pieces += 1
-            else:
-                _add(node, child)
-        _judge(node)
-
-
-def _add(node: Node, child: Node) -> None:
-    node.longest = max(node.longest, child.longest)
-    node.rows += child.rows + (child.tag == "tr")
-    node.cells += child.cells + (child.tag in _CELLS)
-    node.pieces += child.pieces
-    node.code = node.code or child.code or child.tag == "pre"
-    node.tables += child.tables + (child.tag == "table")
-    node.holds = node.holds or child.holds
-    node.linked_headings += child.linked_headings
-
-
-def _judge(node: Node) -> None:
-    node.named = node.tag not in _WHOLE and names_main_text(node.hint, node.tokens)
-    quotes = node.tag == "pre" or (node.tag in {"blockquote", "table"} and node.words > 5)
-    node.holds = node.holds or quotes or node.tag in {"h1", "main"} or node.is_article_body
-    if node.tag in HEADINGS and node.tag != "h1":
-        node.linked_headings = int(0 < node.words * 4 <= node.linked * 5)
+from wellread.reading.dom import HEADINGS, WHOLE, Node, Run, Tree, below
+from wellread.reading.hints import COMMENTS, STRONG, USUAL, is_about_the_page, points_away
 
 
 def weigh(tree: Tree) -> None:
@@ -113,7 +72,7 @@ def _drop(tree: Tree) -> None:
     outer: dict[int, Node] = {}  # the article that a node is in
     for node in nodes:
         article = outer.get(id(node.parent))
-        if node.tag not in _WHOLE and not node.named:
+        if node.tag not in WHOLE and not node.named:
             node.dropped = _reason_to_drop(node, page, article)
         if node.tag == "article" or article is not None:
             outer[id(node)] = node if article is None or node.tag == "article" else article
@@ -232,7 +191,7 @@ def main_blocks(tree: Tree) -> list[Run]:
     """The runs of the main text, in order; empty when the page has none."""
     if not tree.nodes:
         return []
-    for step in (measure, weigh, sum_up, _drop, _drop_cards, sum_up):
+    for step in (weigh, sum_up, _drop, _drop_cards, sum_up):
         step(tree)
     kept = _chosen(tree)
     if sum(run.words for run in kept) < _TOO_LITTLE * _prose(tree.runs):
@@ -276,12 +235,6 @@ def _may_lead(run: Run, above: set[int]) -> bool:
     if run.words - run.linked < _LEAD or run.linked * 4 > run.words or is_about_the_page(run.text, run.words):
         return False
     return not any(node.dropped and id(node) not in above for node in (run.node, *run.node.ancestors()))
-
-
-def all_blocks(tree: Tree) -> list[Run]:
-    """Every block, for documents that have nothing but a main text."""
-    measure(tree)
-    return tree.runs
 
 
 def _best(nodes: list[Node]) -> Node:

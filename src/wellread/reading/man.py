@@ -272,7 +272,7 @@ class _Line:
 
 
 def in_words(macro: str, arguments: Sequence[Argument], program: str = "") -> str:
-    """What a line says. `program` is the name that the page is about. Where there must be no blank stands `GLUE`."""
+    """A line of mdoc in words. `program` is the name that the page is about. Where there must be no blank stands `GLUE`."""
     line = _Line(program)
     arguments = list(arguments)
     behind: list[str] = []

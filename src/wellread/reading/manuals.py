@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from wellread.reading.dom import Node, Run, Tree, below
 from wellread.reading.hints import words, writes_manuals
-from wellread.reading.mainpart import measure, without_orphans
+from wellread.reading.mainpart import without_orphans
 
 _MARKS = words(  # classes and ids that programs write into every page of a manual
     """sphinxsidebar documentwrapper rst-content navheader navfooter refentry refsect1 titlepage docblock md-content
@@ -44,7 +44,6 @@ def is_manual(tree: Tree, *, local: bool) -> bool:
 
 def manual_runs(tree: Tree) -> list[Run]:
     """Everything but navigation; of a page that is nothing else, its words."""
-    measure(tree)
     if not tree.nodes:
         return []
     # Doxygen calls the text itself so
@@ -96,13 +95,5 @@ def _turns_the_page(run: Run) -> bool:
 
 def _trimmed(runs: Sequence[Run]) -> list[Run]:
     """Without the lines of links before the first and after the last text."""
-    first, last = 0, len(runs)
-    while first < last and _is_link_line(runs[first]):
-        first += 1
-    while last > first and _is_link_line(runs[last - 1]):
-        last -= 1
-    return list(runs[first:last])
-
-
-def _is_link_line(run: Run) -> bool:
-    return not run.is_heading and run.inner > 0 and run.inner * 10 >= run.words * 8
+    told = [at for at, run in enumerate(runs) if run.is_heading or not run.inner or run.inner * 10 < run.words * 8]
+    return list(runs[told[0] : told[-1] + 1]) if told else []

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from wellread.errors import ReadError
 from wellread.reading.builder import titled
-from wellread.reading.dom import parse
-from wellread.reading.mainpart import all_blocks
-from wellread.reading.render import blocks
+from wellread.reading.render import of_markup
 from wellread.text.formulas import keep_formulas
 from wellread.types import Block, Page
 
@@ -47,8 +45,7 @@ def markdown_blocks(text: str) -> tuple[Block, ...]:
     parser, tokens = _parser(), _parser().parse(text)
     ends = [place for place, token in enumerate(tokens, 1) if token.level == 0 and token.nesting <= 0][_PART - 1 :: _PART]
     written = (parser.renderer.render(tokens[a:b], parser.options, {}) for a, b in pairwise([0, *ends, len(tokens)]))
-    trees = (parse(f"<body>{part}</body>", generous=True) for part in written)
-    found = (block for tree in trees for block in blocks(all_blocks(tree), is_table=lambda _: True))
+    found = (block for part in written for block in of_markup(part, lambda _: True, generous=True))
     return tuple(replace(one, text=_ATTRIBUTES.sub("", one.text)) if one.kind == "heading" else one for one in found)
 
 

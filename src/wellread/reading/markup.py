@@ -17,7 +17,7 @@ MAX_HTML = 20_000_000
 
 
 class Enough(Exception):
-    """What a target raises that wants no more of a document."""
+    """Raised by a target that wants no more of a document."""
 
 
 class Target:

@@ -106,7 +106,9 @@ def lines(pixels: Any) -> list[Row]:
 
 def arranged(found: list[tuple[str, list[Word]]], height: int) -> list[Row]:
     """Lines in reading order, as those of a PDF's page: in points from its lower left corner; and level, however the page lay."""
-    slope = _slope([row for _, row in found])
+    ends = [(row[0], row[-1]) for _, row in found if len(row) >= _ENOUGH]
+    slopes = [(last.top + last.bottom - first.top - first.bottom) / 2 / max(1.0, last.left - first.left) for first, last in ends]
+    slope = median(slopes) if slopes else 0.0  # how far the lines of a page go down for each pixel to the right
     level = sorted((_row(text, row, height, slope) for text, row in found), key=lambda line: -line.y)
     ordered = pdflines.by_columns([line for together in _from_above(level) for line in together], pdflines.PROSE)
     return [replace(line, cells=(), gap=(0.0, 0.0), words=tuple(filter(line.has, line.words))) for line in ordered]
@@ -121,13 +123,6 @@ def _from_above(level: list[Row]) -> Iterator[list[Row]]:
             together = []
         together.append(line)
     yield sorted(together, key=lambda one: one.left)
-
-
-def _slope(rows: list[list[Word]]) -> float:
-    """How far the lines of a page go down for each pixel to the right."""
-    ends = [(row[0], row[-1]) for row in rows if len(row) >= _ENOUGH]
-    slopes = [(last.top + last.bottom - first.top - first.bottom) / 2 / max(1.0, last.left - first.left) for first, last in ends]
-    return median(slopes) if slopes else 0.0
 
 
 def _row(text: str, row: list[Word], height: int, slope: float) -> Row:

@@ -37,6 +37,7 @@ _UNREAD = frozenset(
     | {"office:annotation", "text:note-citation", "text:table-of-content", "text:alphabetical-index"}
     | {"office:binary-data", "office:styles", "office:master-styles"}
 )
+_OUTLINE = {str(level): level + 1 for level in range(6)}
 _HEADING = re.compile(r"(?:heading|titre|überschrift|berschrift|ttulo|título)\s*([1-6])$", re.IGNORECASE)
 
 
@@ -141,7 +142,7 @@ class Office(Target):
             case "w:pStyle":
                 paragraph.heading = self._headings.get(value, _level(value))
             case "w:outlineLvl":
-                paragraph.heading = _outline(value)
+                paragraph.heading = _OUTLINE.get(value, 0)
             case "w:numPr" | "w:numId":
                 paragraph.item = int(value != "0")
             case "a:pPr":
@@ -200,7 +201,7 @@ def heading_styles(elements: Iterable[tuple[str, Mapping[str, str]]]) -> dict[st
         elif name == "name" and (level := _level(value)):
             levels[style] = level
         elif name == "outlineLvl":
-            levels[style] = _outline(value)
+            levels[style] = _OUTLINE.get(value, 0)
         elif name == "basedOn":
             based[style] = value
     for style in based:
@@ -215,7 +216,3 @@ def heading_styles(elements: Iterable[tuple[str, Mapping[str, str]]]) -> dict[st
 def _level(style: str) -> int:
     heading = _HEADING.match(style)
     return int(heading.group(1)) if heading else int(style.lower() == "title")
-
-
-def _outline(value: str) -> int:
-    return int(value) + 1 if value in set("012345") else 0

@@ -17,7 +17,7 @@ _DRAWER = re.compile(r"\s*:([\w-]+):\s*")
 
 
 def read_org(text: str, url: str, name: str = "") -> Page:
-    made = Builder(_linked, verse=True)
+    made = Builder(lambda words: _LINK.sub(lambda found: found[2] or found[1], words), verse=True)
     about: dict[str, str] = {}
     drawer = False
     for line in text.split("\n"):
@@ -44,7 +44,8 @@ def _keyed(key: str, said: str, made: Builder, about: dict[str, str]) -> None:
 
 def _line(line: str, made: Builder) -> None:
     if found := _HEADING.match(line):
-        made.heading(_untagged(line[found.end() :]), len(found[1]))
+        *before, last = line[found.end() :].rsplit(maxsplit=1) or [""]
+        made.heading(before[0] if before and _TAGS.fullmatch(last) else line[found.end() :].strip(), len(found[1]))
     elif line.lstrip().startswith("|"):
         made.flush()
         cells = line.strip().strip("|").split("|")
@@ -59,18 +60,9 @@ def _line(line: str, made: Builder) -> None:
         made.lines.append(line)
 
 
-def _untagged(heading: str) -> str:
-    words = heading.rsplit(maxsplit=1)
-    return words[0] if len(words) == 2 and _TAGS.fullmatch(words[1]) else heading.strip()
-
-
 def _term(item: str) -> tuple[str, str]:
     """What an item explains, if anything, and what it says; that may begin in the next line."""
     term, mark, said = f"{item.rstrip()} ".partition(" :: ")
     if mark and 0 < len(term.strip()) <= _LONGEST_TERM:
         return term.strip(), said.strip()
     return "", item
-
-
-def _linked(text: str) -> str:
-    return _LINK.sub(lambda found: found[2] or found[1], text)

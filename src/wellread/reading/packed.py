@@ -15,11 +15,9 @@ from wellread.errors import ReadError
 from wellread.reading.allowance import MAX_UNPACKED, OWN_FILE, Allowance, TooMuch, gathered
 from wellread.reading.builder import titled
 from wellread.reading.charset import decode
-from wellread.reading.dom import parse
-from wellread.reading.mainpart import all_blocks
 from wellread.reading.markup import Target, feed_xml
 from wellread.reading.office import Office, fed, heading_styles
-from wellread.reading.render import blocks as blocks_of
+from wellread.reading.render import of_markup
 from wellread.types import Block, Page
 
 _SLIDE = re.compile(r"ppt/slides/slide(\d{1,6})\.xml")
@@ -118,26 +116,21 @@ def read_opendocument(body: bytes, url: str, name: str = "", allowance: Allowanc
         archive = Archive(body, url)
         content, facts = open_content(archive, url), archive.facts("meta.xml")
     else:
-        content, facts = body, _facts(_head(body))
+        # of a flat document what it says of itself stands before the rest
+        before, end, _ = body.partition(b"</office:meta>")
+        content, facts = body, _facts(before + end + b"</office:document>" if end else b"")
     document = Office(allowance.characters)
     notice = fed(content, document, url, "the OpenDocument file is broken")
     return _page(url, document.blocks, facts.texts, "odf", notice)
 
 
 def open_content(archive: Archive, url: str) -> bytes:
-    """What an OpenDocument archive says."""
+    """The content.xml of an OpenDocument archive."""
     if b"encryption-data" in archive.read("META-INF/manifest.xml"):
         raise ReadError(url, "the document is locked with a password")
     if not (content := archive.read("content.xml")):
         raise ReadError(url, "not an OpenDocument file")
     return content
-
-
-def _head(flat: bytes) -> bytes:
-    """Of a flat document, up to the end of what it says of itself."""
-    end = b"</office:meta>"
-    before, found, _ = flat.partition(end)
-    return before + end + b"</office:document>" if found else b""
 
 
 def read_pptx(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
@@ -169,7 +162,7 @@ def read_epub(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_
     known = set(archive.names())
     chapters = [name for name in named if name in known]
     chapters = chapters or sorted(name for name in known if _CHAPTER.search(name) and not _CONTENTS.search(name))
-    made = gathered(chapters, lambda chapter, _: blocks_of(all_blocks(parse(decode(archive.read(chapter))))), allowance)
+    made = gathered(chapters, lambda chapter, _: of_markup(decode(archive.read(chapter))), allowance)
     if not made.blocks:
         raise ReadError(url, "the archive is broken or locked" if made.broken else "the e-book has no text")
     return _page(url, made.blocks, package.texts, "epub", made.notice("chapters", len(chapters)))

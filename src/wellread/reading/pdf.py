@@ -144,18 +144,12 @@ def _outline(document: pypdfium2.PdfDocument) -> list[Entry]:
             page = target.get_index()
             title = _told(entry.get_title)[:_LONGEST_TITLE]
             if title and page is not None:
-                found.append(Entry(title, entry.level + 1, page, _height(target.get_view())))
+                mode, values = target.get_view()  # (1, [x, y, zoom]) and (3, [y]) name a height
+                place = values[1:2] if mode == 1 else values[:1] if mode == 3 else ()
+                found.append(Entry(title, entry.level + 1, page, float(place[0]) if place else None))
     except (pypdfium2.PdfiumError, ValueError):
         return []
     return found
-
-
-def _height(view: tuple[int, Sequence[float]]) -> float | None:
-    """Of the place that an entry points to: (1, [x, y, zoom]) and (3, [y]) name one."""
-    mode, values = view
-    if mode == 1 and len(values) > 1:
-        return float(values[1])
-    return float(values[0]) if mode == 3 and values else None
 
 
 def _pictures(document: pypdfium2.PdfDocument, empty: Sequence[int], deadline: float) -> list[int]:

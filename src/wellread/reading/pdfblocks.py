@@ -6,7 +6,7 @@ import itertools
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
 
@@ -22,7 +22,6 @@ _ENDS_IN_NUMBER = re.compile(r"\s(?:\d{1,5}|[ivxlc]+)$")
 _FEWEST = 3  # pages on which a line must stand to be a running head
 
 Pages = Sequence[Sequence[Line]]
-Runs = Callable[[Line, int], bool]
 
 
 def without_margins(pages: Pages) -> list[list[Line]]:
@@ -45,13 +44,10 @@ def _without_running_heads(pages: Pages) -> Iterator[list[Line]]:
 
     for number, page in enumerate(pages):
         by_height = sorted(page, key=lambda line: -line.y)
-        gone = set(map(id, [*_run(by_height, number, runs), *_run(by_height[::-1], number, runs)]))
+        # A number may stand on the same line as words that were set apart from it.
+        edges = (takewhile(lambda line: runs(line, number), lines[:_EDGE]) for lines in (by_height, by_height[::-1]))  # noqa: B023
+        gone = {id(line) for edge in edges for line in edge}
         yield [line for line in page if id(line) not in gone]
-
-
-def _run(outermost_first: Sequence[Line], page: int, runs: Runs) -> list[Line]:
-    """The running lines at one edge. A number may stand on the same line as words that were set apart from it."""
-    return list(takewhile(lambda line: runs(line, page), outermost_first[:_EDGE]))
 
 
 def _edges(page: Sequence[Line]) -> list[Line]:

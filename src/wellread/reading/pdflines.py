@@ -34,7 +34,7 @@ _ACCENT = re.compile(f"([{''.join(_ACCENTS)}]) ?([A-Za-zıȷ])|([cCsStT])(¸)")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What stands on one line, from the lower left corner of its page in points."""
+    """A line of text with its place, from the lower left corner of its page in points."""
 
     text: str
     left: float
@@ -160,7 +160,8 @@ def by_columns(found: Sequence[L], least: int = 0) -> list[L]:
     gutter = _gutter(found, least)
     if gutter is None:
         return list(found)
-    found = [half for line in found for half in (_halves(line) if _has_gap(line, gutter) else (line,))]
+    parted = ((line, len(line.cells) == 2 and line.gap[0] <= gutter <= line.gap[1]) for line in found)
+    found = [half for line, two in parted for half in (_halves(line) if two else (line,))]
     side = {id(line): _side(line, gutter) for line in found}
     sides = [sorted(line.y for line in found if side[id(line)] == which) for which in (0, 1)]
     inset = {id(line): all(_beside(line, heights) for heights in sides) for line in found if side[id(line)] is None}
@@ -171,10 +172,6 @@ def by_columns(found: Sequence[L], least: int = 0) -> list[L]:
         where = (2 * above, 0) if inset.get(id(line)) is False else (2 * above + 1, 2 if which is None else which)
         parts.setdefault(where, []).append(line)
     return [line for _, part in sorted(parts.items()) for line in by_columns(part, least)]
-
-
-def _has_gap(line: Line, place: float) -> bool:
-    return len(line.cells) == 2 and line.gap[0] <= place <= line.gap[1]
 
 
 def _side(line: Line, gutter: float) -> int | None:

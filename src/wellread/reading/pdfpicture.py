@@ -32,7 +32,7 @@ _ENOUGH = 20  # letters of the words that must be found
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What is wanted of a PDF: a page, and words that stand on it after others."""
+    """A request for a page of a PDF as a picture, and for words that stand on it after others."""
 
     page: int  # counted from 1
     words: str = ""

@@ -118,9 +118,4 @@ def by_type() -> Mapping[str, str]:
 
 def sniffed(head: bytes) -> str | None:
     """The kind that a document's first bytes say; None where they say nothing."""
-    return next((kind for kind, pattern in _patterns() if pattern.search(head)), None)
-
-
-@cache
-def _patterns() -> list[tuple[str, re.Pattern[bytes]]]:
-    return [(reader.kind, re.compile(reader.sniff)) for reader in readers().values() if reader.sniff]
+    return next((reader.kind for reader in readers().values() if reader.sniff and re.search(reader.sniff, head)), None)

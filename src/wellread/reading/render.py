@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.reading.dom import Node, Run, below
+from wellread.reading.dom import Node, Run, below, parse
 from wellread.reading.mainpart import is_data
 from wellread.types import Block, BlockKind
 
@@ -28,6 +28,11 @@ class _Place:
 def blocks(runs: Sequence[Run], is_table: Callable[[Node], bool] = is_data) -> tuple[Block, ...]:
     """One block per run; a row of a table is one, and so is a term with what is said of it first."""
     return tuple(_Writer(is_table).write(runs))
+
+
+def of_markup(markup: str, is_table: Callable[[Node], bool] = is_data, *, generous: bool = False) -> tuple[Block, ...]:
+    """All of a document that has nothing but a main text."""
+    return blocks(parse(markup, generous=generous).runs, is_table)
 
 
 class _Writer:
@@ -61,7 +66,9 @@ class _Writer:
         if place.table is not None and place.row is not None:
             if id(place.row) not in self._begun:
                 self._begun.add(id(place.row))
-                self._put("row", _row(place.row), place)
+                # empty cells keep their place
+                cells = (" ".join(one.text.replace("\n", " ") for one in below(cell)) for cell in place.row.nodes())
+                self._put("row", f"| {' | '.join(cells)} |", place)
             return
         if place.code is not None:
             self._let_terms_stand()
@@ -124,9 +131,3 @@ class _Writer:
         if tag == "table":
             return replace(place, table=node if self._is_table(node) else None, row=None)
         return replace(place, row=node) if tag == "tr" else place
-
-
-def _row(row: Node) -> str:
-    """Empty cells keep their place."""
-    cells = (" ".join(run.text.replace("\n", " ") for run in below(cell)) for cell in row.nodes())
-    return "| " + " | ".join(cells) + " |"

@@ -1,4 +1,4 @@
-r"""What stands below the macros of a manual page: conditions, definitions, strings, and escapes such as `\(bu` and `\fB`."""
+r"""roff, below the macros of a manual page: conditions, definitions, strings, and escapes such as `\(bu` and `\fB`."""
 
 from __future__ import annotations
 

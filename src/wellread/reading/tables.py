@@ -83,19 +83,15 @@ def _named_rows(rows: Iterable[list[str]]) -> Iterator[Block]:
         if not any(row):
             continue
         if names is None and sum(map(bool, row)) > 1:
-            names = row if _is_head(row) else []
+            filled = [cell for cell in row if cell]
+            lettered = all(any(map(str.isalpha, cell)) and len(cell) <= _LONGEST_NAME for cell in filled)
+            names = row if lettered and len(set(filled)) == len(filled) else []
             if names:
                 continue
         named = bool(names)
         yield Block("row", _sentence(row, names or []))
     if names and not named:
         yield Block("row", _sentence(names, []))
-
-
-def _is_head(row: Sequence[str]) -> bool:
-    filled = [cell for cell in row if cell]
-    lettered = all(any(map(str.isalpha, cell)) and len(cell) <= _LONGEST_NAME for cell in filled)
-    return lettered and len(set(filled)) == len(filled)
 
 
 def _sentence(row: Sequence[str], names: Sequence[str]) -> str:

@@ -59,7 +59,7 @@ class Reply:
 
 
 def replied(frame: bytes | bytearray, url: str) -> Reply:
-    """What a child said. It may lie in its words, not in their kind; the address is ours."""
+    """A child's reply, decoded. It may lie in its words, not in their kind; the address is ours."""
     try:
         made = codec.unpack(Reply, frame)
     except ValueError as error:

@@ -142,7 +142,7 @@ def _passage(one: Entry, number: int, name: str) -> Passage:
 
 
 def entries(path: Path) -> list[Entry]:
-    """What stands in a file of references."""
+    """The entries of a file of references."""
     if path.stat().st_size > _MOST_BYTES:
         raise SourceError(str(path), "it is too large")
     raw = path.read_bytes()

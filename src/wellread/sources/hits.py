@@ -27,7 +27,12 @@ def plain(text: str) -> str:
 
 def lines(text: str) -> str:
     """Words with line breaks where blocks end."""
-    text = _without_tags(text) if _TAG.search(text) else unescaped(text)
+    if _TAG.search(text):  # tags and what nobody sees go, line breaks come where blocks end
+        from wellread.reading.dom import parse
+
+        text = "\n".join(run.text for run in parse(text, generous=True).runs)
+    else:
+        text = unescaped(text)
     text = _INVISIBLE.sub("", text)
     text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
     rows = [" ".join(row.split()) for row in text.split("\n")]
@@ -42,13 +47,6 @@ def without_headings(text: str) -> str:
 def without_wikitext(text: str) -> str:
     """A search snippet of a wiki: quotes, brackets and templates of its source gone."""
     return " ".join(_WIKI_NOISE.sub(" ", _WIKI_LINK.sub(r"\1", text)).split())
-
-
-def _without_tags(text: str) -> str:
-    """Tags and what nobody sees go, line breaks come where blocks end."""
-    from wellread.reading.dom import parse
-
-    return "\n".join(run.text for run in parse(text, generous=True).runs)
 
 
 _TITLE, _SNIPPET, _TEXT = 500, 4_000, 1_000_000  # characters; more is abuse, not content

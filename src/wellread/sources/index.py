@@ -54,7 +54,7 @@ class Options:
             raise ValueError("words and meaning cannot both be off")
 
     def searching(self) -> SearchOptions:
-        """What of this concerns the index itself."""
+        """The search options, as far as they concern the index itself."""
         from wellread.index.search import SearchOptions
 
         return SearchOptions(**{one.name: getattr(self, one.name) for one in fields(SearchOptions)})
@@ -124,7 +124,7 @@ class IndexSource(Source):
             return self._index
 
     def is_private(self) -> bool:
-        """What the operator says; else an index of public pages, data sets of the hub and ZIM files is not."""
+        """As the operator says; else an index of public pages, data sets of the hub and ZIM files is not private."""
         if self.private is None:
             from wellread.index import following, manifest
 

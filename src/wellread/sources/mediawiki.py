@@ -11,6 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate
 from typing import Literal
 
 from wellread.errors import SourceError, UsageError
@@ -177,7 +178,7 @@ def _shortened(text: str) -> str:
 
 
 def from_extract(text: str) -> str:
-    """What the TextExtracts extension gives, with its headings in our form."""
+    """Text of the TextExtracts extension, with its headings in our form."""
     return without_empty_sections(lines("\n".join(map(_marked, text.split("\n")))))
 
 
@@ -264,17 +265,11 @@ async def find(ask: Ask, site: Site, text: str, limit: int) -> list[WikiPage]:
     if len(words) < 2:
         return []
     if site.cirrus:
-        return await _search(ask, _any_word(words), limit)
-    return await _any_of(ask, sorted(words, key=len, reverse=True)[:_MOST_WORDS], limit)
-
-
-def _any_word(words: Sequence[str]) -> str:
-    """As many words as the API takes, any of which may match."""
-    query = words[0]
-    for word in words[1:]:
-        if len(query) + len(word) + 4 <= LONGEST_QUERY:
-            query += f" OR {word}"
-    return query
+        joined = accumulate(words, "{} OR {}".format)  # as many words as the API takes, any of which may match
+        return await _search(ask, [one for one in joined if len(one) <= LONGEST_QUERY][-1], limit)
+    longest = sorted(words, key=len, reverse=True)[:_MOST_WORDS]
+    lists = await asyncio.gather(*(_plain_search(ask, word, MOST) for word in longest))
+    return (await _ranked([page for found in lists for page in found], " ".join(longest)))[:limit]
 
 
 async def _search(ask: Ask, text: str, limit: int, what: str = "text") -> list[WikiPage]:
@@ -297,12 +292,6 @@ async def _plain_search(ask: Ask, text: str, limit: int) -> list[WikiPage]:
     """Titles and texts are searched apart, and come in no order: more are fetched and put in one."""
     titles, texts = await asyncio.gather(_search(ask, text, MOST, "title"), _search(ask, text, MOST))
     return (await _ranked([*titles, *texts], text))[:limit]
-
-
-async def _any_of(ask: Ask, words: Sequence[str], limit: int) -> list[WikiPage]:
-    """Pages that any of the words finds."""
-    lists = await asyncio.gather(*(_plain_search(ask, word, MOST) for word in words))
-    return (await _ranked([page for found in lists for page in found], " ".join(words)))[:limit]
 
 
 async def _ranked(pages: Sequence[WikiPage], text: str) -> list[WikiPage]:

@@ -69,8 +69,9 @@ def _fused(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
     best: dict[str, Hit] = {}
     for hits in rankings:
         for hit in hits:
-            key = _key(hit)
-            best[key] = _richer(best[key], hit) if key in best else hit
+            first = best.setdefault(key := _key(hit), hit)  # the first seen wins, and takes from the others what it lacks
+            lacking = ("text", "snippet", "published", "reference")
+            best[key] = replace(first, **{name: getattr(first, name) or getattr(hit, name) for name in lacking})
     # A key counts once a ranking: two passages of one page must not outweigh a second source.
     orders = [list(dict.fromkeys(map(_key, hits))) for hits in rankings]
     return [replace(best[key], score=score) for key, score in reciprocal_ranks(orders)]
@@ -79,17 +80,6 @@ def _fused(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
 def _key(hit: Hit) -> str:
     """Passages of a local index stay apart although they share a page."""
     return canonical(hit.url) if hit.url and hit.document is None else hit.id
-
-
-def _richer(first: Hit, second: Hit) -> Hit:
-    """The first seen wins, and takes from the second what it lacks."""
-    return replace(
-        first,
-        text=first.text or second.text,
-        snippet=first.snippet or second.snippet,
-        published=first.published or second.published,
-        reference=first.reference or second.reference,
-    )
 
 
 Ask = Callable[[str, int], Awaitable[Sequence[Hit]]]
@@ -177,7 +167,7 @@ class Following:
         return [self.met.setdefault(hit.id, hit).passage() for hit in hits if hit.words.strip()]
 
     async def candidates(self, chains: Sequence[Chain]) -> list[list[list[Passage]]]:
-        """What may follow each chain: what its last passage refers to, and what is found together with it."""
+        """Candidates for the next hop after each chain: what its last passage refers to, and what is found together with it."""
         return list(await asyncio.gather(*(self._after(chain[-1]) for chain in chains)))
 
     async def by_scores(self, limit: int) -> list[Hit]:
@@ -216,7 +206,7 @@ class Following:
 
 
 async def linked(source: Source, passage: Passage) -> list[Hit]:
-    """What a passage's cross-references lead to, and documents whose titles it names; nothing where no titles are known."""
+    """Hits that a passage's cross-references lead to, and documents whose titles it names; none where no titles are known."""
     return [hit for title in (*passage.links, passage.text) for hit in await source.find_title(title)]
 
 

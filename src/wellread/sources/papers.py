@@ -154,7 +154,7 @@ def work(said: Callable[[str], str], fields: str, **more: Any) -> Reference:
 
 
 def at_paths(item: Payload) -> Callable[[str], str]:
-    """What a record says at a path with dots."""
+    """Lookup of a record's text at a path with dots."""
     return lambda path: item.text(*(int(step) if step.isdigit() else step for step in path.split(".")))
 
 

@@ -173,7 +173,7 @@ class Service(Source, Generic[Options]):
         return await self.get(self.path, asked, xml=self.form == "xml")
 
     def asks(self, query: Query, number: int) -> Mapping[str, Any]:
-        """What it is asked for that, beside the options that say as what they are sent, and before them; None stays out."""
+        """Request parameters, beside the options that say as what they are sent, and before them; None stays out."""
         raise NotImplementedError
 
     def hit(self, item: Payload) -> Hit | None:
@@ -194,7 +194,7 @@ class Service(Source, Generic[Options]):
         return found >= self.page_size
 
     def failures(self, answer: Payload) -> Iterable[str]:
-        """What did not work in a part of the service."""
+        """Failures in a part of the service."""
         return ()
 
     def check(self, answer: Payload, headers: Mapping[str, str]) -> None:

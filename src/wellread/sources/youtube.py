@@ -8,6 +8,7 @@ import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -90,12 +91,8 @@ class YouTube(InMemory):
                 url=f"{self._place}&t={round(place * self._options.seconds)}s",
                 published=published,
                 document=self._place,
-                heading=_clock(place * self._options.seconds),
+                heading=str(timedelta(seconds=int(place * self._options.seconds))),
                 reference=work,
             )
             for place, words in sorted(pieces.items())
         ]
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02}:{int(seconds) % 60:02}"

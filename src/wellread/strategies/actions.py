@@ -1,4 +1,4 @@
-"""What a `react` model can do: search each source, read a page, calculate."""
+"""Tools of a `react` model: search each source, read a page, calculate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OPERATORS = (("**", " to the power of "), ("*", " times "), ("/", " divided by 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What an action returned: as the model sees it, fenced, and as a person does."""
+    """The result of an action: as the model sees it, fenced, and as a person does."""
 
     text: str
     shown: str
@@ -186,7 +186,9 @@ def available(run: Run, model: Model, limits: Limits, wikipedia: str | None, blo
     posts = _named(run, blog) if blog is not None else _configured(sources, "datasette")
     for source in sources:
         if source not in (wiki, posts):
-            _add_source(actions, _action_name(source.name, actions), source, f"Searches: {source.hint}", _example(source))
+            whole = _WANTS_SENTENCES.search(source.hint)  # an input as the hint wants it: a sentence, or the words alone
+            example = "Which sea does the Danube flow into?" if whole else "Danube"
+            _add_source(actions, _action_name(source.name, actions), source, f"Searches: {source.hint}", example)
     if wiki is not None:
         _add_source(actions, "wikipedia", wiki, "Looks a term up in Wikipedia and returns a snippet.", "Danube", snippets=True)
     if posts is not None:
@@ -202,11 +204,6 @@ def _add_source(actions: Actions, name: str, source: Source, help: str, example:
         return await actions.search(source, term, snippets=snippets)
 
     actions.add(Action(name, " ".join(help.split()), example, act, source))
-
-
-def _example(source: Source) -> str:
-    """An input as the source's hint wants it: a whole sentence, or the words alone."""
-    return "Which sea does the Danube flow into?" if _WANTS_SENTENCES.search(source.hint) else "Danube"
 
 
 def _configured(sources: Sequence[Source], *kinds: str) -> Source | None:

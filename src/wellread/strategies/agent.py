@@ -25,7 +25,7 @@ _FORGOTTEN = "(Earlier results are left out here for want of space; your notes o
 
 @dataclass(slots=True)
 class Talk:
-    """What the model said and what it was shown, in order; `watch` hears it as it grows.
+    """The transcript of an agent: what the model said and was shown, in order; `watch` hears it as it grows.
 
     A model that `continues` finds everything in its own unfinished reply and goes on from there; any other gets what it is shown
     as the next turn, or as the answer to its tool call.
@@ -40,7 +40,7 @@ class Talk:
         self._add(Message("assistant", text, tool_calls=calls))
 
     def show(self, texts: Sequence[str], calls: Sequence[ToolCall] = ()) -> None:
-        """What came of a turn. Every call of a tool gets an answer, as providers demand."""
+        """Show the results of a turn. Every call of a tool gets an answer, as providers demand."""
         if not calls:
             self._add(Message("user", "\n".join(texts)))
         for call, text in zip(calls, texts, strict=False):

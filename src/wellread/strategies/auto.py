@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import dataclass, fields
-from typing import ClassVar
 
 from wellread.citations.check import check
 from wellread.errors import BudgetExhausted, ModelError
@@ -50,11 +49,7 @@ class AutoParams(GuidedParams):
 
 
 class Auto(Recipe[AutoParams]):
-    """Quote where that is sure, else one call, else a search with the model."""
-
-    name: ClassVar[str] = "auto"
-    summary: ClassVar[str] = "The cheapest step that is sure enough: quote, then one model call, then a search with the model."
-    Params: ClassVar = AutoParams
+    """The cheapest step that is sure enough: quote, then one model call, then a search with the model."""
 
     async def answer(self, run: Run) -> Answer:
         question, found, sure = run.question, list[Passage](), False
@@ -256,7 +251,7 @@ async def polished(run: Run, question: str, quoted: Answer, roles: Roles) -> Ans
     loose = sum(not sentence.supported for sentence in answer.sentences)
     if loose or answer.outcome != "answered":
         return _kept(run, f"{loose} of {len(answer.sentences)} sentences are not carried" if loose else "it does not answer")
-    if quoted.short and not _says(answer.text, quoted.short):
+    if quoted.short and not read(quoted.short).content.keys() <= read(answer.text).content.keys():  # in whatever order
         return _kept(run, f"the sentences do not say “{quoted.short}”")
     return answer
 
@@ -267,11 +262,6 @@ async def _written(run: Run, question: str, quoted: Answer, roles: Roles) -> str
     blocks = [context.numbered(run, one.number, one.passage, one.quote) for one in quotes.values()]
     prompt = render("polish", foreign=context.foreign(run), quotes="\n\n".join(blocks), question=question)
     return await calls.words(run, prompt, role="polish", model=model, temperature=roles.temperature, max_tokens=_REPLY)
-
-
-def _says(text: str, short: str) -> bool:
-    """Whether it still holds what was read out of the quotes, in whatever order."""
-    return read(short).content.keys() <= read(text).content.keys()
 
 
 def _kept(run: Run, why: str) -> None:

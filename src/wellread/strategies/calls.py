@@ -30,7 +30,7 @@ def is_nothing(reply: str) -> bool:
 async def mended(
     run: Run, question: str, loose: str, passages: Iterable[Passage], model: Model, temperature: float, max_tokens: int
 ) -> str | None:
-    """What passages say, with their numbers, in the place of sentences that they do not carry; None where no words came."""
+    """Sentences from passages, with their numbers, in the place of those that they do not carry; None where no words came."""
     frame = {"foreign": context.foreign(run), "question": question, "sentences": context.fence(run, loose)}
     text = context.filled(run, model, max_tokens, "mend", "passages", context.material(run, passages), **frame)
     reply = await words(run, text, role="mend", model=model, temperature=temperature, max_tokens=max_tokens)
@@ -39,7 +39,7 @@ async def mended(
 
 
 async def data(run: Run, text: str, form: Form[T], *, role: str, model: Model, temperature: float, max_tokens: int) -> T:
-    """What the reply holds in that form, after one repair if need be; raises `BadOutput`."""
+    """Structured output: the reply's data in that form, after one repair if need be; raises `BadOutput`."""
     prompt = Prompt((Message("user", text),), max_tokens=context.reserve(model, max_tokens), temperature=temperature)
     return await structured(
         lambda asked: run.complete(asked, role=role, model=model),

@@ -31,7 +31,7 @@ Quoted = Callable[[Sequence[Candidate]], str]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What was read of one side: its value, the sentence it stands in, and how sure that is."""
+    """One side of a comparison: its value, the sentence it stands in, and how sure that is."""
 
     value: Value
     sentence: Candidate

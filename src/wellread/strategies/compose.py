@@ -44,7 +44,7 @@ _READ = 1500  # sentences looked at for it: this runs when time is already up
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What to compose from, and how."""
+    """The material of an answer, and how it is to be written."""
 
     question: str
     material: Sequence[str]  # best first; every block carries its [n]
@@ -75,7 +75,7 @@ class Draft:
 
     @property
     def missing(self) -> list[str]:
-        """What a partial answer says is missing, a row for each."""
+        """The gaps that a partial answer names, a row for each."""
         return [_MISSING.sub("", f"\n{row}").strip(" *_-\t\n") for row in (self._lacking or "").splitlines()]
 
     def distrust(self) -> None:
@@ -189,7 +189,7 @@ def _reason(why: str, tried: Sequence[str]) -> str:
 
 
 async def cut_short(run: Run, draft: Draft | None = None) -> Answer:
-    """What there is when a budget ends: the words that came, and quotations when those carry nothing."""
+    """An answer cut short by a budget: the words that came, and quotations when those carry nothing."""
     draft = draft or Draft(run)
     await draft.close()
     if draft.text and draft.text[-1] not in ".!?…]。！？":

@@ -1,9 +1,9 @@
-"""What fits into a model's window, where text is cut, and how text from outside is fenced."""
+"""The context window: what fits into it, where text is cut, and how text from outside is fenced (prompt injection)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from wellread.events import Cut
@@ -109,8 +109,8 @@ def cut(text: str, tokens: int, count: Callable[[str], int], total: int | None =
     if total <= tokens:
         return text, total, total
     reach = _reach(text, tokens, count)
-    for last_end in (_paragraph_end, _sentence_end, _word_end):
-        kept = text[: last_end(text, reach)]
+    for end in _ends(text, reach):
+        kept = text[:end]
         used = count(kept)
         if used > min(_LEAST, tokens // 2):
             return kept, used, total
@@ -132,24 +132,14 @@ def _reach(text: str, tokens: int, count: Callable[[str], int]) -> int:
     return min(low, len(text))
 
 
-def _paragraph_end(text: str, reach: int) -> int:
-    """The last end of a paragraph within reach, or 0."""
+def _ends(text: str, reach: int) -> Iterator[int]:
+    """Where a text may end within reach: after a paragraph, else a sentence, else a word; 0 where there is no such place."""
     start = max(0, reach - _LOOK_BACK)
-    gaps = re.finditer(r"\s+", text[start : reach + 2])
-    return max((start + gap.start() for gap in gaps if gap[0].count("\n") > 1), default=0)
-
-
-def _sentence_end(text: str, reach: int) -> int:
-    start = max(0, reach - _LOOK_BACK)
+    gaps = [(start + gap.start(), gap[0].count("\n")) for gap in re.finditer(r"\s+", text[start : reach + 2])]
+    yield max((at for at, breaks in gaps if breaks > 1), default=0)
     ends = (start + end for _, end in sentences(text[start : reach + _LOOK_AHEAD]))
-    return max((end for end in ends if end <= reach), default=0)
-
-
-def _word_end(text: str, reach: int) -> int:
-    if text[reach : reach + 1].isspace() or not re.search(r"\s", text):
-        return len(text[:reach].rstrip())
-    start = max(0, reach - _LOOK_BACK)
-    return max((start + gap.start() for gap in re.finditer(r"\s+", text[start:reach])), default=0)
+    yield max((end for end in ends if end <= reach), default=0)
+    yield max((at for at, _ in gaps if at <= reach), default=0 if re.search(r"\s", text) else reach)
 
 
 def _closed(run: Run, text: str) -> str:

@@ -20,14 +20,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from wellread.errors import ModelError
 from wellread.events import Decided, Graded, Notice, Rewritten
 from wellread.parameters import Count, CountOrZero, Range, param
 from wellread.prompts.render import render
-from wellread.protocols import Source
-from wellread.ranking.answers import to_be_told
+from wellread.questions.kinds import to_be_told
 from wellread.run import Run
 from wellread.strategies import calls, context, trail
 from wellread.strategies.compose import Brief, compose
@@ -73,11 +72,7 @@ class _State:
 
 
 class Corrective(Recipe[CorrectiveParams]):
-    """Grade what the index gives; look elsewhere when it is not good enough."""
-
-    name: ClassVar[str] = "corrective"
-    summary: ClassVar[str] = "Grade what the index gives, look elsewhere when it is not enough, keep only what helps, answer."
-    Params: ClassVar = CorrectiveParams
+    """Grade what the index gives, look elsewhere when it is not enough, keep only what helps, answer."""
 
     async def answer(self, run: Run) -> Answer:
         state = _State(run.question)
@@ -160,7 +155,7 @@ class Corrective(Recipe[CorrectiveParams]):
         return query
 
     async def _search_elsewhere(self, run: Run, state: _State, judge: ModelGrader | CountedGrader, query: str) -> None:
-        source = self._fallback(run)
+        source = run.fallback or run.part(lambda: run.kit.source("wikipedia"), "nowhere else to look")
         if source is None:
             return
         state.tried.append(query)
@@ -172,9 +167,6 @@ class Corrective(Recipe[CorrectiveParams]):
         state.left += added
         done = "replace" if state.verdict == "incorrect" else "add"
         run.emit(Decided(done, f"{len(added)} of {len(found)} results of {source.name}"))
-
-    def _fallback(self, run: Run) -> Source | None:
-        return run.part(lambda: run.kit.source("wikipedia"), "nowhere else to look") if run.fallback is None else run.fallback
 
     async def _refine(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> None:
         passages = by_place(state.left)

@@ -22,7 +22,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from wellread.core.effort import ALLOWED
 from wellread.events import Decided, Thought
@@ -48,7 +48,7 @@ _PARAGRAPH = re.compile(r"\n\s*\n")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is summarised together: passages of one document, in its own order."""
+    """Passages of one document, in its own order, that are summarised together."""
 
     title: str
     passages: tuple[Passage, ...]
@@ -84,11 +84,7 @@ class _Reading:
 
 
 class Digest(Recipe[DigestParams]):
-    """Read, keep the best passages, summarise each document, answer from the summaries."""
-
-    name: ClassVar[str] = "digest"
-    summary: ClassVar[str] = "Read the best pages or index passages, summarise each document, answer from the summaries."
-    Params: ClassVar = DigestParams
+    """Read the best pages or index passages, summarise each document, answer from the summaries."""
 
     async def answer(self, run: Run) -> Answer:
         reading = _Reading(run.question)
@@ -199,7 +195,7 @@ class Digest(Recipe[DigestParams]):
 
 async def from_internet(run: Run, question: str, hits: Sequence[Hit], documents: int, nodes: int, keep: int) -> list[Document]:
     """The best pages, each with the passages that matter and with its snippet."""
-    ready = [(hit, _nodes(hit.text)) for hit in hits if hit.text]
+    ready = [(hit, [part.strip() for part in _PARAGRAPH.split(hit.text)]) for hit in hits if hit.text]
     if len(ready) < documents:
         unread = [hit for hit in hits if not hit.text]
         ready += [(hit, page.passages) for hit, page in await lookup.read_best(run, unread, documents - len(ready))]
@@ -241,12 +237,8 @@ async def from_library(run: Run, question: str, source: Source, hits: Sequence[H
     grouped: dict[str, list[tuple[Passage, float | None]]] = {}
     for passage, likelihood in scored:
         grouped.setdefault(passage.document or passage.id, []).append((passage, likelihood))
-    return [_of_passages(group) for group in grouped.values()]
-
-
-def _of_passages(group: Sequence[tuple[Passage, float | None]]) -> Document:
-    first, likelihood = group[0]  # the best: they come in that order
-    return Document(first.title, tuple(passage for passage, _ in group), first.url, likelihood)
+    whole = ((group[0], tuple(passage for passage, _ in group)) for group in grouped.values())  # the first is the best
+    return [Document(first.title, together, first.url, likelihood) for (first, likelihood), together in whole]
 
 
 def together(documents: Sequence[Document]) -> list[Document]:
@@ -299,7 +291,3 @@ def _around(passages: Sequence[Hit], document: Document) -> list[Passage]:
     at = number_in_document(document.passages[0]) or 0
     first = max(0, min(at - _NEAREST // 2, len(passages) - _NEAREST))
     return [hit.passage() for hit in passages[first : first + _NEAREST]]
-
-
-def _nodes(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in _PARAGRAPH.split(text) if part.strip())

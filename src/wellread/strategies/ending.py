@@ -26,7 +26,10 @@ async def concluded(strategy: Strategy, run: Run, broken: ModelError | None = No
     if answer and (answer.text or not run.spent):
         return answer
     if not told.text and (run.broken or not run.found):
-        answer = await _quoted(run)
+        from wellread.strategies.quote import Quote, QuoteParams  # which needs no model
+
+        with run.until_spent():
+            answer = await Quote(QuoteParams()).answer(run)
     if answer is None or (not answer.text and run.spent):
         from wellread.strategies.compose import Draft, cut_short
 
@@ -34,15 +37,6 @@ async def concluded(strategy: Strategy, run: Run, broken: ModelError | None = No
         draft.text = told.text
         answer = await cut_short(run, draft)
     return answer
-
-
-async def _quoted(run: Run) -> Answer | None:
-    """What `quote` answers, which needs no model."""
-    from wellread.strategies.quote import Quote, QuoteParams
-
-    with run.until_spent():
-        return await Quote(QuoteParams()).answer(run)
-    return None
 
 
 class _Told:

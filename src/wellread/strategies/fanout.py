@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from wellread.errors import BadOutput, ModelError
 from wellread.events import Notice, Ranked, Thought
@@ -72,11 +72,7 @@ class _Results:
 
 
 class Fanout(Recipe[FanoutParams]):
-    """Many queries at once, the results ranked by meaning, a full answer with links."""
-
-    name: ClassVar[str] = "fanout"
-    summary: ClassVar[str] = "Search many queries at once, rank the results by a hypothetical answer, answer with links."
-    Params: ClassVar = FanoutParams
+    """Search many queries at once, rank the results by a hypothetical answer, answer with links."""
 
     async def answer(self, run: Run) -> Answer:
         results = _Results(run.question)
@@ -89,8 +85,10 @@ class Fanout(Recipe[FanoutParams]):
             await run.gather([self._hypothesis(run, results), *searches])
             run.emit(Thought("hypothesis", results.hypothesis))
             await self._rank(run, results)
-        if run.spent:
-            results.best = results.best or self._by_words(results)
+        if run.spent and not results.best:  # ranked in a way that costs nothing
+            hits = results.hits
+            scores = relevance.by_words(results.question, [embedding_text(hit) for hit in hits])
+            results.best = [hits[index] for index in relevance.best(scores, self.params.top_k)]
         return await compose(run, self._brief(run, results))
 
     async def _queries(self, run: Run, question: str) -> list[str]:
@@ -162,12 +160,6 @@ class Fanout(Recipe[FanoutParams]):
         ids, shown = tuple(hit.id for hit in results.best), tuple(round(scores[index], 4) for index in kept)
         run.emit(Ranked(by, ids, shown, len(hits) - len(kept), pairs))
 
-    def _by_words(self, results: _Results) -> list[Hit]:
-        """A ranking that costs nothing, for when the budget is gone."""
-        hits = results.hits
-        scores = relevance.by_words(results.question, [embedding_text(hit) for hit in hits])
-        return [hits[index] for index in relevance.best(scores, self.params.top_k)]
-
     def _brief(self, run: Run, results: _Results) -> Brief:
         found = by_place(_excerpt(hit) for hit in results.best if lookup.description(hit) or hit.title)
         why = f"{len(results.hits)} results were found and none is close enough" if results.hits else "nothing was found"
@@ -193,7 +185,7 @@ def _excerpt(hit: Hit) -> Passage:
 
 
 def embedding_text(hit: Hit) -> str:
-    """What of a result is compared: title, description, and how its content begins."""
+    """The text of a result that is embedded: title, description, and how its content begins."""
     described, content = plain(hit.snippet), plain(hit.text or hit.beginning)
     if not described:  # a passage of a local index: its beginning stands for a description
         described, content = content[:_DESCRIPTION], ""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from wellread.events import Decided
 from wellread.parameters import Range, Share, param
@@ -36,30 +36,22 @@ class GuidedParams(AnsweringRoles):
 
 
 class Guided(Recipe[GuidedParams]):
-    """Let the evaluator find the passages, then ask the model once."""
-
-    name: ClassVar[str] = "guided"
-    summary: ClassVar[str] = "The small local model finds the chain of passages in two steps, one model call answers from it."
-    Params: ClassVar = GuidedParams
+    """The small local model finds the chain of passages in two steps, one model call answers from it."""
 
     async def answer(self, run: Run) -> Answer:
         question, found = run.question, list[Passage]()
         with run.until_spent():
             question = await stand_alone(run, self.params)
-            found = await self._find(run, question)
+            followed = await trail.search(run, question, self.params.passages)
+            found = chained(followed, self.params.passages, self.params.least)
+            if followed.pairs:
+                run.emit(Decided("read", " → ".join(dict.fromkeys(passage.title for passage in found))))
         return await self.answer_from(run, question, found)
 
     async def answer_from(self, run: Run, question: str, found: Sequence[Passage], most: int | None = None) -> Answer:
         """One call that answers from passages, in the order given."""
         shown = by_place(found[: most or self.params.passages])
         return await compose(run, self.params.brief(run, question, context.material(run, shown), tried=(question,)))
-
-    async def _find(self, run: Run, question: str) -> list[Passage]:
-        followed = await trail.search(run, question, self.params.passages)
-        found = chained(followed, self.params.passages, self.params.least)
-        if followed.pairs:
-            run.emit(Decided("read", " → ".join(dict.fromkeys(passage.title for passage in found))))
-        return found
 
 
 def chained(followed: Trail, most: int, least: float = 0.0) -> list[Passage]:

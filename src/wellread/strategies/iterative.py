@@ -68,7 +68,7 @@ class IterativeParams(AnsweringRoles):
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What the retrieval half found: raw results, transcript and notes. No answer."""
+    """Results of the retrieval half: hits, transcript and notes. No answer."""
 
     hits: tuple[Hit, ...]
     passages: Mapping[int, Passage]
@@ -78,11 +78,7 @@ class Retrieval:
 
 
 class Iterative(Recipe[IterativeParams]):
-    """Search, judge, search again; write down what was found; answer from that."""
-
-    name: ClassVar[str] = "iterative"
-    summary: ClassVar[str] = "Search, judge, search again, write down what was found, then answer from that alone."
-    Params: ClassVar = IterativeParams
+    """Search, judge, search again, write down what was found, then answer from that alone."""
 
     async def answer(self, run: Run) -> Answer:
         return await compose(run, (await self._research(run)).brief())
@@ -124,7 +120,7 @@ class Research(Agent):
     role: ClassVar[str] = "search"
 
     def open(self) -> None:
-        """What the model is told first, and how it may ask."""
+        """Write the system prompt and the question, and choose how the model may ask."""
         able, source = self.model.capabilities, self.run.source
         if self.params.protocol == "tools" and not able.tools:
             self.run.emit(Notice(f"{self.model.name} has no tool calls; the text protocol is used"))
@@ -277,7 +273,7 @@ class Research(Agent):
         return f"<search_results>\n{shown}\n{left}</search_results>"
 
     def brief(self) -> Brief:
-        """What the answer is written from: the information, or the passages where that cannot be cited."""
+        """The material for the answer: the information, or the passages where that cannot be cited."""
         material, notes = self._material()
         known = {"missing": self._missing(), "tried": self.queries, "notes": notes}
         return self.params.brief(self.run, self.question, material, **known)

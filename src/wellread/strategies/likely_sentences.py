@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from wellread.core.effort import ALLOWED
@@ -119,7 +119,7 @@ def title_keys(passage: Passage) -> set[str]:
 
 
 def keys_of(candidate: Candidate) -> set[str]:
-    """What a sentence speaks about: its words and its title's."""
+    """Content words of a sentence, and of its title."""
     return set(candidate.words.content) | title_keys(candidate.passage)
 
 
@@ -176,17 +176,13 @@ def rank_foreign(question: str, language: str, passages: Sequence[Passage]) -> l
             found.append((Scored(one, score), covered, whole))
             before = keys
     found.sort(key=lambda row: -row[0].score)
-    margins = [*(first[0].score - second[0].score for first, second in pairwise(found)), 0.0]
-    return [
-        Scored(one.candidate, one.score, _sure(covered, whole, margin))
-        for (one, covered, whole), margin in zip(found, margins, strict=False)
-    ]
+    ranked: list[Scored] = []
+    for (one, covered, whole), (behind, *_) in pairwise([*found, *found[-1:]]):
+        sure = _SENTENCE * covered + _PASSAGE * whole + _MARGIN * (one.score - behind.score) + _BIAS
+        ranked.append(replace(one, confidence=min(_MOST, 1 / (1 + math.exp(-sure)))))
+    return ranked
 
 
 def near_best(ranked: Sequence[Scored], most: int) -> list[Candidate]:
     """The best sentence and those that fit nearly as well."""
     return [one.candidate for one in ranked[:most] if one.score >= _NEAR * ranked[0].score]
-
-
-def _sure(sentence: float, passage: float, margin: float) -> float:
-    return min(_MOST, 1 / (1 + math.exp(-(_SENTENCE * sentence + _PASSAGE * passage + _MARGIN * margin + _BIAS))))

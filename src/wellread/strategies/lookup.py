@@ -85,7 +85,7 @@ def excerpt(hit: Hit, text: str) -> Passage:
 
 
 def description(hit: Hit) -> str:
-    """What a hit says about itself, without markup: its snippet. A passage of a local index stays as it was read, so that
+    """A hit's description, without markup: its snippet. A passage of a local index stays as it was read, so that
     its neighbours join it and its words are found again in its document."""
     if hit.document is not None and hit.text:
         return hit.text

@@ -114,7 +114,8 @@ def _wrong(found: Sequence[int], called: Mapping[int, Line]) -> str | None:
 def _with_controls(lot: random.Random, texts: Mapping[int, str], material: Mapping[int, Passage]) -> list[Line]:
     """The sentences with their indices, and those for control somewhere among them: near misses, as far as there are."""
     number, passage = lot.choice(list(material.items()))
-    controls = [(_TRUE, _words(number, passage)), *_changed(lot, material)]
+    words = min(_whole(passage), key=len, default=passage.text[:_LOOKED_AT])
+    controls = [(_TRUE, f"{words} [{number}]"), *_changed(lot, material)]
     if len(controls) <= _NEAR_MISSES:
         about = lot.choice(_WORD.findall(passage.text[:_LOOKED_AT]) or ["this"])
         made_up = f"{_name(lot)} {_name(lot)} {lot.choice(_DID).format(about)} in {_name(lot)} in {lot.randint(1861, 1938)}."
@@ -151,11 +152,6 @@ def _another(lot: random.Random, given: int) -> int:
     least, most = (3, 60) if 1000 <= given <= 2100 else (given // 4 + 3, given // 2 + 6)
     away = lot.randint(least, most)
     return given - away if given > away and lot.random() < 0.5 else given + away
-
-
-def _words(number: int, passage: Passage) -> str:
-    """A short sentence of a passage."""
-    return f"{min(_whole(passage), key=len, default=passage.text[:_LOOKED_AT])} [{number}]"
 
 
 def _whole(passage: Passage) -> list[str]:

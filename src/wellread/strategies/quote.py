@@ -24,7 +24,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -34,13 +34,13 @@ from wellread.events import AnswerDelta, Decided, Notice, Ranked
 from wellread.parameters import Count, Share, param
 from wellread.protocols import trained
 from wellread.questions.comparisons import Comparison, comparison
-from wellread.questions.described import Described, described
-from wellread.questions.halves import halves, refers_back, resolved, stand_alone
+from wellread.questions.kinds import to_be_told
 from wellread.questions.languages import NAMES
+from wellread.questions.two_parts import Described, described, halves, refers_back, resolved, stand_alone
 from wellread.run import Run
 from wellread.sources.multi_hop import linked
 from wellread.strategies import likely_sentences
-from wellread.strategies.likely_sentences import Asked, Candidate, Scored, by_words
+from wellread.strategies.likely_sentences import Asked, Candidate, by_words
 from wellread.strategies.recipe import Recipe, by_rules
 from wellread.text.neighbours import places
 from wellread.text.places import bare_title, name
@@ -59,7 +59,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class QuoteParams:
-    """What `--param` can set."""
+    """Parameters of `quote`."""
 
     results: Count = param(8, "passages looked at")
     max_sentences: Count = param(3, "sentences quoted at most")
@@ -70,7 +70,7 @@ class QuoteParams:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reading has reached, for each part of the question."""
+    """The answers that reading has reached, for each part of the question."""
 
     parts: tuple[Reached, ...]
     whole: bool  # whether every part was read
@@ -88,10 +88,9 @@ class Reading:
 
 
 class Quote(Recipe[QuoteParams]):
-    name: ClassVar[str] = "quote"
-    summary: ClassVar[str] = "Quote the sentences that answer, with their sources; needs no language model."
+    """Quote the sentences that answer, with their sources; needs no language model."""
+
     needs_model: ClassVar[bool | Literal["optional"]] = False
-    Params: ClassVar[type[QuoteParams]] = QuoteParams
 
     async def answer(self, run: Run) -> Answer:
         """With the evaluator where the effort allows it, else by words and meaning alone."""
@@ -189,14 +188,13 @@ class Quote(Recipe[QuoteParams]):
         near = list({one.passage.id: one for row in zip_longest(*all_near) for one in row if one}.values())
         if sure < self._least or not (reading.whole or run.spent):
             return await unsure(run, _too_unsure(reached[-1].trail.passages[0][0], sure), sure, near)
-        from wellread.ranking.answers import to_be_told
-
         parts = [(part, part.sentences[: self.params.max_sentences]) for part in (*reached, *reading.led)]
         sentences = [
             _in_context(one) if not part.text and to_be_told(part.asked.text) else one for part, some in parts for one in some
         ]
         text = _quoted(run, list({(one.passage.id, one.start): one for one in sentences}.values()))
-        run.emit(Decided(f"answer: {'; '.join(one.text or 'see the quotes' for one in reached)}", _way(reading.way)))
+        way = dict.fromkeys(passage.title for one in reading.way for passage in one.chain)
+        run.emit(Decided(f"answer: {'; '.join(one.text or 'see the quotes' for one in reached)}", " → ".join(way)))
         short = "; ".join(one.text for one in reached) if all(one.text for one in reached) else None
         return await self._tell(run, text, sure, near, short, reading.missing)
 
@@ -215,7 +213,8 @@ class Quote(Recipe[QuoteParams]):
             ranked = await likely_sentences.rank(run, question, likely_sentences.candidates(found))
         if not ranked:
             return await unsure(run, _nothing(run))
-        run.emit(_ranking(ranked))
+        ids = tuple(f"{one.candidate.passage.id}@{one.candidate.start}" for one in ranked)
+        run.emit(Ranked("words and meaning", ids, tuple(round(one.score, 4) for one in ranked)))
         best = ranked[0]
         near = nearest(question, list({one.candidate.passage.id: one.candidate.passage for one in ranked}.values()))
         if best.confidence < self._least:
@@ -253,9 +252,9 @@ class Quote(Recipe[QuoteParams]):
             ),
             key=lambda row: -row[0],
         )
-        if not ranked or not _needed(parts, ranked[0][1], open_before):
-            return []
-        return [ranked[0][2]]
+        # a second step is needed where the question says so, or much of it is still open and can be covered
+        said = len(parts) > 1 or _CHOICE.search(parts[0]) is not None
+        return [best for _, gain, best in ranked[:1] if said or (open_before < 0.8 and gain >= 0.05)]
 
 
 def _judging(run: Run) -> Evaluator | None:
@@ -280,11 +279,6 @@ def _second_step(question: Asked, first: Candidate, one: Candidate, open_before:
     return score - (0.0 if title in first.passage.text.casefold() else 0.2), gain
 
 
-def _needed(parts: Sequence[str], gain: float, covered: float) -> bool:
-    """Whether the question has a second step: it says so, or much of it is still open and can be covered."""
-    return len(parts) > 1 or _CHOICE.search(parts[0]) is not None or (covered < 0.8 and gain >= 0.05)
-
-
 def _nothing(run: Run) -> str:
     """Why there is no answer when nothing was found: also because a source could not be asked."""
     return "; ".join(["nothing was found", *list(dict.fromkeys(run.failures))[:3]])
@@ -294,14 +288,13 @@ def _too_unsure(best: Passage, sure: float) -> str:
     return f"nothing found answers the question (best match: {name(best)}, {sure:.0%} sure)"
 
 
-def _way(reached: Sequence[Reached]) -> str:
-    return " → ".join(dict.fromkeys(passage.title for one in reached for passage in one.chain))
-
-
 def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:
     """The sentences with their numbers; one that ends with a colon together with the list or code that it leads to."""
-    whole = places(one.passage for one in chosen)
-    return one_after_another([_told(one, f"[{run.number(whole[one.passage.id])}]") for one in chosen])
+    whole, told = places(one.passage for one in chosen), list[str]()
+    for one in chosen:
+        text = one.passage.text
+        told.append(quoted(text[one.start : with_what_follows(text, one.end)], f"[{run.number(whole[one.passage.id])}]"))
+    return one_after_another(told)
 
 
 def _in_context(one: Candidate) -> Candidate:
@@ -310,23 +303,16 @@ def _in_context(one: Candidate) -> Candidate:
     return replace(one, start=start, end=end)
 
 
-def _told(one: Candidate, number: str) -> str:
-    text = one.passage.text
-    return quoted(text[one.start : with_what_follows(text, one.end)], number)
-
-
-def _ranking(ranked: Sequence[Scored]) -> Ranked:
-    ids = tuple(f"{one.candidate.passage.id}@{one.candidate.start}" for one in ranked)
-    return Ranked("words and meaning", ids, tuple(round(one.score, 4) for one in ranked))
-
-
 def nearest(
     question: Asked, passages: Sequence[Passage], told: Mapping[str, tuple[int, int]] = MappingProxyType({})
 ) -> tuple[Near, ...]:
     """The first passages that tell something: of each what is `told` in it, else the sentence that covers the question best, with
     what that leads to and what stands around."""
     found: list[Near] = []
-    for passage in [one for one in passages if _tells_something(one)][: 2 * _SHOWN]:
+    telling = (  # more than headings and the title again
+        one for one in passages if any(not _is_title(one, one.text[start:end]) for start, end in statements(one.text))
+    )
+    for passage in islice(telling, 2 * _SHOWN):
         if (place := told.get(passage.id)) is None:
             sentences = [one for one in likely_sentences.candidates([passage]) if not _is_title(passage, one.text)]
             best = max(sentences, key=lambda one: by_words(question, one))
@@ -334,11 +320,6 @@ def nearest(
         start, end = with_context(passage.text, *place)
         found.append(Near(passage, *surrounded(passage.text, start, with_what_follows(passage.text, end))))
     return tuple(found)
-
-
-def _tells_something(passage: Passage) -> bool:
-    """Whether there is more than headings and the title again."""
-    return any(not _is_title(passage, passage.text[start:end]) for start, end in statements(passage.text))
 
 
 def _is_title(passage: Passage, words: str) -> bool:
@@ -358,7 +339,7 @@ async def unsure(run: Run, why: str, sure: float | None = None, near: Sequence[N
 
 
 def tries(run: Run, *, found: bool) -> tuple[str, ...]:
-    """What else may find an answer, each in a few words."""
+    """Suggestions of what else may find an answer, each in a few words."""
     if not found and run.failures and len(run.failures) >= run.budget.usage.searches:
         return ("another source",)  # other words would not help: none of the searches came to anything
     words = "other words for what you mean" if found else "fewer or more common words"

@@ -48,11 +48,7 @@ class ReactParams(AnsweringRoles):
 
 
 class React(Recipe[ReactParams]):
-    """Think, act, observe, and answer when enough is known."""
-
-    name: ClassVar[str] = "react"
-    summary: ClassVar[str] = "Think aloud, use one action at a time (search, read, calculate), answer from the observations."
-    Params: ClassVar = ReactParams
+    """Think aloud, use one action at a time (search, read, calculate), answer from the observations."""
 
     async def answer(self, run: Run) -> Answer:
         question = run.question

@@ -1,10 +1,10 @@
-"""What our recipes have in common. One of a plugin needs no base: it only has to be a `run.Strategy`."""
+"""Base class and shared parameters of our recipes. One of a plugin needs no base: it only has to be a `run.Strategy`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 from wellread.events import Understood
 from wellread.parameters import Length, ModelSpec, Range, param
@@ -23,7 +23,16 @@ P = TypeVar("P")
 
 
 class Recipe(Generic[P]):
+    """Base of a recipe: called as its class, told of by its docstring, with the parameters of its `Recipe[Params]`."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    Params: ClassVar[type[Any]]
     needs_model: ClassVar[bool | Literal["optional"]] = True
+
+    def __init_subclass__(cls) -> None:
+        cls.name, cls.summary = cls.__name__.lower(), cls.__doc__ or ""
+        cls.Params = get_args(vars(cls)["__orig_bases__"][0])[0]
 
     def __init__(self, params: P) -> None:
         self.params = params
@@ -52,7 +61,7 @@ class AnsweringRoles(Roles):
     detail: Literal["brief", "full"] = param("brief", "how much the answer says")
 
     def brief(self, run: Run, question: str, material: Sequence[str], **more: Any) -> Brief:
-        """What an answer is composed from, written as these parameters want it."""
+        """The brief for an answer, written as these parameters want it."""
         from wellread.strategies.compose import Brief
 
         model = self.answerer(run)

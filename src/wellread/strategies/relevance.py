@@ -12,6 +12,7 @@ from wellread.core.effort import ALLOWED
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.events import Notice, Ranked
 from wellread.protocols import trained
+from wellread.ranking.fusion import reciprocal_ranks
 from wellread.run import Run
 from wellread.sources.memory import tokens
 from wellread.types import Passage
@@ -104,8 +105,8 @@ async def rerank(
 
 
 async def _likeliest(run: Run, question: str, texts: Sequence[str], most: int) -> list[float]:
-    """How near each text is to the question in words and meaning: its places in the two orders, from 1 for the first of both.
-    Of a very long document those are compared by meaning that share the most words."""
+    """How near each text is to the question in words and meaning: by its places in the two orders, 1 for the first of both. Of a
+    very long document those are compared by meaning that share the most words."""
     words = await run.aside(by_words, question, texts)  # a long document has a thousand of them
     if len(texts) <= most:  # all are read, in that order
         return words
@@ -113,8 +114,8 @@ async def _likeliest(run: Run, question: str, texts: Sequence[str], most: int) -
     compared = by_word[: _COMPARED * most]
     _, meaning = await by_meaning(run, question, [texts[index] for index in compared])
     by_meant = [compared[place] for place in best(meaning, len(compared))]
-    places = [{index: place for place, index in enumerate(order)} for order in (by_word, by_meant)]
-    return [sum(1 / (2 + order.get(index, len(texts))) for order in places) for index in range(len(texts))]
+    fused = dict(reciprocal_ranks([by_word, by_meant], smoothing=1))
+    return [fused[index] for index in range(len(texts))]
 
 
 async def _read(run: Run, question: str, passages: Sequence[Passage], texts: Sequence[str]) -> Ranking:

@@ -127,12 +127,9 @@ class _Report:
 
 
 class Research(Recipe[ResearchParams]):
-    """Lay out a report, search for its sections, write and check them."""
+    """A cited report: an outline, searches for each section, checked drafts, and what could not be found."""
 
-    name: ClassVar[str] = "research"
-    summary: ClassVar[str] = "A cited report: an outline, searches for each section, checked drafts, and what could not be found."
     needs_model: ClassVar[bool | Literal["optional"]] = "optional"
-    Params: ClassVar = ResearchParams
 
     async def answer(self, run: Run) -> Answer:
         p = self.params

@@ -19,7 +19,7 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "`": "`"}
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What counts of a turn. After an action nothing counts: the model could not know what it returns. What it thinks after an
+    """A turn as far as it counts. After an action nothing does: the model could not know what it returns. What it thinks after an
     observation of its own making does not count either."""
 
     thought: str = ""
@@ -73,7 +73,7 @@ def _tag(name: str) -> re.Pattern[str]:
 
 
 def blocks(text: str, name: str) -> list[str]:
-    """What stands inside each outermost pair of tags; an unclosed last one reaches to the end."""
+    """Contents of each outermost pair of tags; an unclosed last one reaches to the end."""
     found: list[str] = []
     depth = begun = 0
     for match in _tag(name).finditer(text):

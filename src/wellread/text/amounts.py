@@ -12,7 +12,7 @@ from wellread.text.words import plain_number
 
 
 class Unit(NamedTuple):
-    """What it measures, its name, and how much it is of the first unit of its measure; 0 where one is not worth another."""
+    """A unit: what it measures, its name, how much it is of the first unit of its measure; 0 where one is not worth another."""
 
     of: str
     name: str

@@ -59,7 +59,7 @@ def iso_date(text: str, earliest: int = 1900) -> str | None:
     text = " ".join(text[:256].split())[:64]
     if not text:
         return None
-    found = _of_iso(text) or _of_words(text) or _of_formats(text) or _of_seconds(text) or _of_mail(text)
+    found = _of_iso(text) or _of_words(text) or _of_formats(text) or _of_clock(text)
     return found if found and earliest <= int(found[:4]) <= datetime.now(UTC).year + 1 else None
 
 
@@ -95,13 +95,11 @@ def _of_formats(text: str) -> str | None:
     return None
 
 
-def _of_seconds(text: str) -> str | None:
-    return _written(datetime.fromtimestamp(int(float(text)), UTC)) if _SECONDS.fullmatch(text) else None
-
-
-def _of_mail(text: str) -> str | None:
+def _of_clock(text: str) -> str | None:
+    """Seconds, or as letters are dated."""
     try:
-        return _written(parsedate_to_datetime(text))
+        seconds = _SECONDS.fullmatch(text)
+        return _written(datetime.fromtimestamp(int(float(text)), UTC) if seconds else parsedate_to_datetime(text))
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 

@@ -1,4 +1,4 @@
-r"""What foreign words may do in an answer: be read. Images and elements become text, and links that lead to no source.
+r"""Sanitising Markdown: foreign words in an answer can only be read. Images, elements and links to no source become text.
 
 Pages tell models what to write, and clients load the images of what they show: an address can carry away what was
 asked. A backslash makes Markdown show a sign as it stands, so nothing is lost: `![a](b)` becomes `!\[a]\(b)` and

@@ -78,7 +78,7 @@ def is_web(url: str | None) -> bool:
 
 
 def about(passage: Passage) -> str:
-    """What a passage from the middle of a document is about: its title, and its headings unless its text opens with them."""
+    """Title and headings of a passage from the middle of a document, without those that its text opens with."""
     below = passage.heading if passage.heading and not passage.text.startswith("#") else ""
     return f"{passage.title}. {below}" if passage.title and below else passage.title or below
 

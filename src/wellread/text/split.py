@@ -129,7 +129,7 @@ class _Writer:
             self._put(part)
 
     def end(self) -> None:
-        """What is there is a passage."""
+        """End the passage."""
         if self._parts:
             first = next((part.block for part in self._parts if part.block.kind != "heading"), self._parts[0].block)
             text = "".join(part.text if place == 0 else part.joint + part.text for place, part in enumerate(self._parts))

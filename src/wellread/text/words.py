@@ -1,4 +1,4 @@
-"""What a sentence says, as far as a program can see it: content words, names, numbers, negations.
+"""Tokens of a sentence: content words (stemmed), names, numbers, negations, as far as a program can see them.
 
 Case, diacritics and inflection are folded away, numbers have one spelling ("1,000", "1000" and
 "one thousand" are equal), scripts without blanks between words count by pairs of characters.
