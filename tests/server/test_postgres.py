@@ -18,9 +18,9 @@ from tests.services.servers import free_port
 
 from wellread.answer_json import AnswerJson
 from wellread.errors import DamagedFile, UsageError
+from wellread.server.database import Postgres
 from wellread.server.history import History
 from wellread.server.options import ServerOptions
-from wellread.server.postgres import Postgres
 
 pytestmark = [pytest.mark.anyio, pytest.mark.service]
 

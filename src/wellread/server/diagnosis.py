@@ -185,10 +185,10 @@ def _history(settings: Settings) -> Iterator[Finding]:
     except WellreadError:  # said of the settings already
         return
     if isinstance(place, str):
-        from wellread.server import postgres
+        from wellread.server import database
 
         advice = "start the database, or correct WELLREAD_HISTORY or the setting history"
-        yield _attempt("history in PostgreSQL", lambda: postgres.check(place), advice)
+        yield _attempt("history in PostgreSQL", lambda: database.check(place), advice)
 
 
 def _extras() -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from wellread.answer_json import AnswerJson
 from wellread.core.codec import Json, decode, dumps, loads
@@ -23,13 +23,10 @@ from wellread.errors import DamagedFile
 from wellread.events import Event, Numbered, from_json
 from wellread.parameters import PublicSpec, public
 from wellread.present.sections import preview
-from wellread.server.database import Job, Row, Sqlite, Unreachable, Values
+from wellread.server.database import Job, Postgres, Row, Sqlite, Unreachable, Values
 from wellread.server.limits import beside, in_turn
 from wellread.strategies.earlier import Earlier
 from wellread.types import Passage
-
-if TYPE_CHECKING:
-    from wellread.server.postgres import Postgres
 
 T = TypeVar("T")
 State = Literal["running", "done", "failed", "stopped", "interrupted"]
@@ -68,7 +65,7 @@ class History:
     @classmethod
     async def open(cls, where: Path | str | None) -> History:
         """Open or create: a file, a database of PostgreSQL by its address, or None: in memory."""
-        history = cls(_database(where))
+        history = cls(Postgres(where) if isinstance(where, str) else Sqlite(where))
         try:
             await asyncio.get_running_loop().run_in_executor(history._writing, history.database.open)
         except BaseException:
@@ -240,14 +237,6 @@ def _event(run: str, number: int, body: str) -> Job:
     # a run that was deleted while it was running takes no more events, nor does one that others have ended
     where = "WHERE EXISTS (SELECT 1 FROM runs WHERE id = ? AND state = 'running') ON CONFLICT DO NOTHING"
     return f"INSERT INTO events SELECT ?, ?, ? {where}", (run, number, body, run)
-
-
-def _database(where: Path | str | None) -> Sqlite | Postgres:
-    if not isinstance(where, str):
-        return Sqlite(where)
-    from wellread.server.postgres import Postgres
-
-    return Postgres(where)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,11 @@ from wellread.answer_json import AnswerJson
 from wellread.core.codec import Json, loads
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.server import logs
-from wellread.server.database import Job
+from wellread.server.database import Job, end_orphans, register
 from wellread.server.history import History, Record, State
 from wellread.server.limits import Gate, Stopping, Ticket
 from wellread.server.menu import ReadyRun, Turns
 from wellread.server.metrics import Metrics
-from wellread.server.postgres import end_orphans, register
 
 Door = Literal["api", "openai", "mcp"]  # by which a run comes in that is not the page's
 BEAT = 1.0  # seconds
