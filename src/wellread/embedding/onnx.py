@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from wellread.embedding.session import Runtime, Session
+    from wellread.embedding.session import Runtime
     from wellread.protocols import Parts
     from wellread.types import Spec
 
@@ -158,18 +158,15 @@ class OnnxEmbedder(Judge):
         arithmetic = self._best if kind == "passage" and self._settled else "block"
         with self._lock:
             if arithmetic not in self._runtimes:
-                from wellread.embedding.session import Runtime
+                from wellread.embedding.session import Runtime, open_session, open_shipped
 
-                layout = self._read_layout()
-                self._runtimes[arithmetic] = Runtime(layout, self._session(layout, arithmetic))
+                layout, options = self._read_layout(), self._options
+                if layout.checksum and options.device == "cpu":
+                    session = open_shipped(layout.model, layout.checksum, arithmetic, options.threads)
+                else:
+                    session = open_session(layout.model, options.threads, options.device)
+                self._runtimes[arithmetic] = Runtime(layout, session)
             return self._runtimes[arithmetic]
-
-    def _session(self, layout: Layout, arithmetic: Arithmetic) -> Session:
-        from wellread.embedding.session import open_session, open_shipped
-
-        if layout.checksum and self._options.device == "cpu":
-            return open_shipped(layout.model, layout.checksum, arithmetic, self._options.threads)
-        return open_session(layout.model, self._options.threads, self._options.device)
 
     def _read_layout(self) -> Layout:
         if self._layout is None:

@@ -53,17 +53,14 @@ def ollama_address(environ: Mapping[str, str]) -> str:
 def ollama_models(address: str, *, chat: bool = False) -> list[str]:
     """The names of a server's models, the one that changed last first; `chat`: no embedders."""
     import http.client
+    import urllib.request
 
-    parts = urlsplit(address)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=_SECONDS)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy of the environment is not used for it
     try:
-        connection.request("GET", f"{parts.path}/api/tags")
-        rows = Payload.parse(connection.getresponse().read(1_000_000)).items("models")
+        with opener.open(f"{address}/api/tags", timeout=_SECONDS) as answer:
+            rows = Payload.parse(answer.read(1_000_000)).items("models")
     except (OSError, ValueError, http.client.HTTPException):
         return []
-    finally:
-        connection.close()
     named = ((row.at("model").value or row.at("name").value, row.text("details", "family")) for row in rows)
     known = [(name, family) for name, family in named if name and isinstance(name, str)]
     return [name for name, family in known if not (chat and ("embed" in name or "bert" in family))]

@@ -120,9 +120,11 @@ async def structured(complete: Complete, prompt: Prompt, form: Form[T], *, nativ
     `complete` is one model call, such as `lambda p: run.complete(p, role="grade")`; `native` sends the
     schema along (`model.capabilities.schemas`). A second call is made only when the first reply is no use.
     """
-    asked = _asking(prompt, _ASK.format(example=form.shown()))
-    if native:
-        asked = replace(asked, schema=form.whole)
+    *before, last = prompt.messages
+    request = _ASK.format(example=form.shown())  # it joins the last user turn
+    joined = replace(last, text=f"{last.text}\n\n{request}") if last.role == "user" else None
+    messages = (*before, joined) if joined else (*prompt.messages, Message("user", request))
+    asked = replace(prompt, messages=messages, schema=form.whole if native else prompt.schema)
     reply = await complete(asked)
     try:
         return form.read(parse(reply.text))
@@ -198,11 +200,3 @@ def _depth(text: str) -> int:
     """How deep the brackets go, never mind which close which."""
     steps = (1 if bracket in "{[" else -1 for bracket in re.findall(r"[{}\[\]]", text))
     return max(accumulate(steps), default=0)
-
-
-def _asking(prompt: Prompt, request: str) -> Prompt:
-    """The request joins the last user turn."""
-    *before, last = prompt.messages
-    if last.role == "user":
-        return replace(prompt, messages=(*before, replace(last, text=f"{last.text}\n\n{request}")))
-    return replace(prompt, messages=(*prompt.messages, Message("user", request)))

@@ -89,15 +89,15 @@ class CrossEncoder(Reranker):
         from wellread.embedding.session import first_line
 
         width = max(len(row.ids) for row in rows)
+        for row in rows:
+            row.pad(width)
         columns = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
         feed: dict[str, NDArray[Any]] = {}
         for value in session.get_inputs():
             if value.name not in columns:
                 raise EmbedderError(f"{self._model} wants an input that wellread does not know: {value.name}")
-            grid = np.zeros((len(rows), width), np.int32 if "int32" in value.type else np.int64)
-            for index, row in enumerate(rows):
-                grid[index, : len(row.ids)] = getattr(row, columns[value.name])
-            feed[value.name] = grid
+            grid = [getattr(row, columns[value.name]) for row in rows]
+            feed[value.name] = np.array(grid, np.int32 if "int32" in value.type else np.int64)
         try:
             out = session.run([session.get_outputs()[0].name], feed)[0].astype(np.float32)
         except Exception as problem:  # onnxruntime's errors have no common root but this

@@ -107,17 +107,11 @@ def _shortened(blocks: Sequence[Block]) -> Iterator[Block]:
             continue
         start = 0
         while start < len(block.text):
-            end = _end(block.text, start)
+            last, least = start + _BLOCK, start + _BLOCK // 2
+            border = max(block.text.rfind("\n", least, last), 0) or max(block.text.rfind(" ", least, last), 0)
+            end = (border or last) if last < len(block.text) else len(block.text)
             yield replace(block, text=block.text[start:end])
             start = end
-
-
-def _end(text: str, start: int) -> int:
-    """Where a block that begins at `start` ends."""
-    last, least = start + _BLOCK, start + _BLOCK // 2
-    if last >= len(text):
-        return len(text)
-    return max(text.rfind("\n", least, last), 0) or max(text.rfind(" ", least, last), 0) or last
 
 
 def _cut(blocks: Sequence[Block], left: int) -> Iterator[Block]:

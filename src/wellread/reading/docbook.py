@@ -114,8 +114,11 @@ class _AsHtml(Target):
             return
         name, closes = self._open.pop()
         if name == "title" and self._titled is not None:
-            self._entitle(" ".join("".join(self._titled).split()))
-            self._titled = None
+            words, self._titled = " ".join("".join(self._titled).split()), None
+            if self.title:
+                level = min(max(self._depth, 1), 6)
+                self.written.append(f"<h{level}>{escape(words)}</h{level}>")
+            self.title = self.title or words  # the first title is the document's, which has a field of its own
             return
         if self._unsaid:
             self._unsaid -= 1
@@ -123,11 +126,3 @@ class _AsHtml(Target):
         self._depth -= name in _PARTS
         self.written.append(closes)
         self._step = name in _STEPS
-
-    def _entitle(self, words: str) -> None:
-        """The first title is the document's, which has a field of its own."""
-        if not self.title:
-            self.title = words
-        else:
-            level = min(max(self._depth, 1), 6)
-            self.written.append(f"<h{level}>{escape(words)}</h{level}>")

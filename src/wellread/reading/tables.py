@@ -233,7 +233,14 @@ def closed_up(body: bytes) -> bytes:
     try:
         with zipfile.ZipFile(BytesIO(body)) as book:
             changed = dict(_changed(book))
-            return _repacked(book, changed) if changed else body
+            if not changed:
+                return body
+            made = BytesIO()
+            with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as out:
+                for name in dict.fromkeys(book.namelist()):
+                    if name in changed or book.getinfo(name).file_size <= MAX_UNPACKED:
+                        out.writestr(name, changed.get(name) or book.read(name))
+            return made.getvalue()
     except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError):
         return body
 
@@ -247,15 +254,6 @@ def _changed(book: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
             closer = _closer(sheet)
             if closer is not sheet:
                 yield name, closer
-
-
-def _repacked(book: zipfile.ZipFile, changed: dict[str, bytes]) -> bytes:
-    made = BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as out:
-        for name in dict.fromkeys(book.namelist()):
-            if name in changed or book.getinfo(name).file_size <= MAX_UNPACKED:
-                out.writestr(name, changed.get(name) or book.read(name))
-    return made.getvalue()
 
 
 def _closer(sheet: bytes) -> bytes:

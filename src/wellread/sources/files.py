@@ -194,7 +194,10 @@ class Files(Source):
             following = Following((), InputOptions(unreadable=[]), found=items)
             made = await update(place, following, None, start=content or self._empty())
             content, known = made.content, made.entries
-        self._tell(known, content)
+        failures = [f"{name}: {entry.notice}" for name, entry in known.items() if entry.notice]
+        if not content.rows:
+            raise SourceError(self.name, few(failures) or "there is no file to read")
+        self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
         return content
 
     def _empty(self) -> Manifest:
@@ -205,12 +208,6 @@ class Files(Source):
         name, dimensions = (embedder.name, embedder.dimensions) if embedder else ("", 0)
         origin = {ROOT: str(self._path.resolve()).encode("utf-8", "replace").decode()}
         return Manifest(name, dimensions, (), "sign", (), generation=0, origin=origin)
-
-    def _tell(self, known: dict[str, Entry], content: Manifest) -> None:
-        failures = [f"{name}: {entry.notice}" for name, entry in known.items() if entry.notice]
-        if not content.rows:
-            raise SourceError(self.name, few(failures) or "there is no file to read")
-        self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
 
     async def _catch_up(self) -> None:
         """Make the vectors while nobody asks."""

@@ -98,15 +98,14 @@ class InMemory(Source):
         if self._loop is not loop:  # locks belong to a loop
             self._loop, self._reading, self._memory = loop, asyncio.Lock(), None
         async with self._reading:  # searches at once must not read everything twice
-            memory = self._memory = self._memory or await self._remembered()
-        return Hits(tuple(await memory.search(query.text, query.limit, query.language)), self._failures)
-
-    async def _remembered(self) -> Memory:
-        found, failures = await self.read()
-        if not found:
-            raise SourceError(self.name, "nothing could be read" + (f": {few(failures)}" if failures else ""))
-        self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
-        return await asyncio.to_thread(Memory, found, self.name, self.kit.embedder() if self._meaning else None)
+            if self._memory is None:
+                found, failures = await self.read()
+                if not found:
+                    raise SourceError(self.name, "nothing could be read" + (f": {few(failures)}" if failures else ""))
+                self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
+                embedder = self.kit.embedder() if self._meaning else None
+                self._memory = await asyncio.to_thread(Memory, found, self.name, embedder)
+        return Hits(tuple(await self._memory.search(query.text, query.limit, query.language)), self._failures)
 
 
 def tokens(text: str) -> list[str]:

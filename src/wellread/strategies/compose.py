@@ -196,18 +196,13 @@ async def cut_short(run: Run, draft: Draft | None = None) -> Answer:
         draft.add(" …")
     answer = await run.answer(draft.text)
     if not any(sentence.supported for sentence in answer.sentences):
-        quotes = await _quotes(run)
+        passages = list(run.passages.values()) or [hit.passage() for hit in run.found.values()]
+        chosen = await run.aside(extractive, run.understood or run.question, passages)
+        quotes = one_after_another([quoted(sentence, f"[{run.number(passage)}]") for passage, sentence in chosen])
         draft.add(f"\n\n{quotes}" if draft.text and quotes else quotes)
     if draft.text:
         return await run.answer(draft.text, missing=draft.missing)
     return await run.answer("", outcome="exhausted", reason=f"{run.spent} before anything was found")
-
-
-async def _quotes(run: Run) -> str:
-    """Sentences of the numbered passages, else of whatever was found, with their numbers."""
-    passages = list(run.passages.values()) or [hit.passage() for hit in run.found.values()]
-    chosen = await run.aside(extractive, run.understood or run.question, passages)
-    return one_after_another([quoted(sentence, f"[{run.number(passage)}]") for passage, sentence in chosen])
 
 
 async def write(run: Run, brief: Brief, draft: Draft) -> Completion:

@@ -87,7 +87,8 @@ def fitting(run: Run, model: Model, texts: Sequence[str], tokens: int | None) ->
         used += count
     if not kept and texts and tokens >= _LEAST:
         text, used, _ = cut(texts[0], tokens, model.count_tokens, counts[0] - 1)
-        kept = [_closed(run, text)]
+        opening, closing = f"<data-{run.marker}>", f"</data-{run.marker}>"  # a cut may have taken the end of a fence with it
+        kept = [f"{text}\n{closing}" if text.count(opening) > text.count(closing) else text]
     if sum(counts) > used:
         run.emit(Cut("material", used, sum(counts)))
     return kept
@@ -140,9 +141,3 @@ def _ends(text: str, reach: int) -> Iterator[int]:
     ends = (start + end for _, end in sentences(text[start : reach + _LOOK_AHEAD]))
     yield max((end for end in ends if end <= reach), default=0)
     yield max((at for at, _ in gaps if at <= reach), default=0 if re.search(r"\s", text) else reach)
-
-
-def _closed(run: Run, text: str) -> str:
-    """A cut may have taken the end of a fence with it."""
-    opening, closing = f"<data-{run.marker}>", f"</data-{run.marker}>"
-    return f"{text}\n{closing}" if text.count(opening) > text.count(closing) else text

@@ -33,7 +33,7 @@ from wellread.core.effort import ALLOWED
 from wellread.events import AnswerDelta, Decided, Notice, Ranked
 from wellread.parameters import Count, Share, param
 from wellread.protocols import trained
-from wellread.questions.comparisons import Comparison, comparison
+from wellread.questions.comparisons import comparison
 from wellread.questions.kinds import to_be_told
 from wellread.questions.languages import NAMES
 from wellread.questions.two_parts import Described, described, halves, refers_back, resolved, stand_alone
@@ -101,17 +101,15 @@ class Quote(Recipe[QuoteParams]):
         tracker = _judging(run)
         if run.language is not None and tracker is None:
             return await self._by_words(run, meant.question, run.language)
-        if (asked := comparison(meant.question)) and (decided := await self._by_comparing(run, tracker, asked)):
-            return decided
+        if asked := comparison(meant.question):
+            from wellread.strategies.comparing import compare
+
+            search, least = partial(self._search, run), self.params.min_confidence
+            if decided := await compare(run, tracker, asked, search, partial(_quoted, run), least):
+                return decided
         if tracker is not None:
             return await self.conclude(run, await self.reach(run, tracker, meant.question))
         return await self._by_words(run, meant.question)
-
-    async def _by_comparing(self, run: Run, tracker: Evaluator | None, asked: Comparison) -> Answer | None:
-        from wellread.strategies.comparing import compare
-
-        search, least = partial(self._search, run), self.params.min_confidence
-        return await compare(run, tracker, asked, search, partial(_quoted, run), least)
 
     @property
     def _least(self) -> float:

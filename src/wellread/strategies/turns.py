@@ -39,7 +39,9 @@ class Turn:
 def read_turn(text: str, *, finished: bool = True) -> Turn:
     """A turn, or the beginning of one; then the last line is left out while it may become a label."""
     if not finished:
-        text = _without_open_label(text)
+        before, newline, line = text.rpartition("\n")
+        label = line.strip(" \t>#*_-")
+        text = before + newline if len(label) <= _LONGEST_LABEL and _MAYBE_LABEL.fullmatch(label) else text
     labels = list(_LABEL.finditer(text))
     thoughts = [text[: labels[0].start()] if labels else text]
     invented = False
@@ -59,12 +61,6 @@ def read_turn(text: str, *, finished: bool = True) -> Turn:
 
 def _joined(thoughts: list[str]) -> str:
     return " ".join(" ".join(thoughts).split())
-
-
-def _without_open_label(text: str) -> str:
-    before, newline, line = text.rpartition("\n")
-    label = line.strip(" \t>#*_-")
-    return before + newline if len(label) <= _LONGEST_LABEL and _MAYBE_LABEL.fullmatch(label) else text
 
 
 @cache

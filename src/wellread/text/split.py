@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 
 from wellread.text.blocks import as_blocks, goes_on, marked
 from wellread.text.places import HEADINGS
@@ -149,21 +150,14 @@ class _Writer:
 
     def _put(self, part: _Part) -> None:
         if self._body and self._size + part.tokens > self._limit:
-            repeated = self._tail(min(self._how.overlap, self._limit - part.tokens))
+            overlap = min(self._how.overlap, self._limit - part.tokens)
+            sizes = takewhile(lambda size: size <= overlap, accumulate(one.tokens for one in reversed(self._parts)))
+            repeated = self._parts[len(self._parts) - len(list(sizes)) :]
             self.end()
             self._parts, self._size = repeated, sum(one.tokens for one in repeated)
         self._parts.append(part)
         self._size += part.tokens
         self._body = True
-
-    def _tail(self, overlap: int) -> list[_Part]:
-        kept: list[_Part] = []
-        for part in reversed(self._parts):
-            overlap -= part.tokens
-            if overlap < 0:
-                break
-            kept.insert(0, part)
-        return kept
 
 
 def _cut(block: Block, joint: str, limit: int) -> Iterator[_Part]:
