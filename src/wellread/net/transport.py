@@ -248,9 +248,9 @@ def cached(transport: httpx2.AsyncBaseTransport, file: Path | None) -> httpx2.As
     from hishel import CacheOptions
     from hishel.httpx2 import AsyncCacheTransport
 
-    from wellread.net.remembered import Remembered
+    from wellread.net.http_cache import HttpCache
 
-    storage = Remembered(database_path=file, max_size=CACHE_BYTES)
+    storage = HttpCache(database_path=file, max_size=CACHE_BYTES)
     options = CacheOptions(shared=False, supported_methods=["GET"], allow_stale=False)
     return AsyncCacheTransport(transport, storage=storage, rfc=options)
 

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 from wellread.reading.builder import Builder, titled
-from wellread.reading.unmarked import rule
+from wellread.reading.plain_text import rule
 from wellread.types import Page
 
 _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\*{2,5}|\d{1,3}[.)]|#\.)\s+(?=\S)")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from textwrap import dedent
 
-from wellread.reading.unmarked import unwrapped
+from wellread.reading.plain_text import unwrapped
 from wellread.text.dates import iso_date
 from wellread.types import Block, BlockKind, Page
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from wellread.reading.builder import code, entry, titled
-from wellread.reading.unmarked import blocks_of
+from wellread.reading.plain_text import blocks_of
 from wellread.types import Block, Page
 
 _MENU = "\n* Menu:"  # ends a node

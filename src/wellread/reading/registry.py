@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from wellread.reading.allowance import Allowance
 from wellread.reading.charset import decode
-from wellread.reading.unmarked import cleaned
+from wellread.reading.plain_text import cleaned
 from wellread.types import Document, Page
 
 _MARKUP = 80_000_000  # bytes of markup beyond which nothing is parsed
@@ -71,8 +71,8 @@ _BUILT_IN = (
     Reader("info", "info", f"{_HERE}info:read_info", sniff=_INFO),
     Reader("sheet", "xlsx xlsm xls ods fods", f"{_HERE}tables:read_sheets", "bytes", _WORKBOOK, sure=True),
     Reader("docbook", "docbook dbk page", f"{_HERE}docbook:read_docbook", "markup", _DOCBOOK),
-    Reader("eml", "eml mht mhtml", f"{_HERE}letters:read_eml", "bytes", _WEB_ARCHIVE, "message/rfc822"),
-    Reader("mbox", "mbox mbx", f"{_HERE}letters:read_mbox", "bytes", types="application/mbox"),
+    Reader("eml", "eml mht mhtml", f"{_HERE}mail:read_eml", "bytes", _WEB_ARCHIVE, "message/rfc822"),
+    Reader("mbox", "mbox mbx", f"{_HERE}mail:read_mbox", "bytes", types="application/mbox"),
     Reader(
         "html", "html htm xhtml", f"{_HERE}extract:read_html", "markup", _HTML,
         "text/html application/xhtml+xml application/xml text/xml",
@@ -88,7 +88,7 @@ _BUILT_IN = (
     Reader("tsv", "tsv tab", f"{_HERE}tables:read_tsv", types="text/tab-separated-values"),
     Reader("jsonl", "jsonl ndjson", f"{_HERE}tables:read_jsonl"),
     Reader("notebook", "ipynb", f"{_HERE}markdown:read_notebook", types="application/x-ipynb+json"),
-    Reader("text", "txt text json log", f"{_HERE}unmarked:read_text", types="text/plain application/json"),
+    Reader("text", "txt text json log", f"{_HERE}plain_text:read_text", types="text/plain application/json"),
 )  # fmt: skip
 
 

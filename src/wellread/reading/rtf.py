@@ -8,7 +8,7 @@ from typing import Any
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import OWN_FILE, Allowance
-from wellread.reading.unmarked import cleaned
+from wellread.reading.plain_text import cleaned
 from wellread.types import Block, Page
 
 _NO_SIGN = re.compile(r"\\u-?[0-9]{6,}")  # the number of a sign has sixteen bits

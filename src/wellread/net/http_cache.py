@@ -1,4 +1,4 @@
-"""Answers kept on the disk. Whatever has become of the file, pages are read: what is damaged there was never kept."""
+"""The HTTP cache on the disk. Whatever has become of the file, pages are read: what is damaged there was never kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import cast
 from hishel import AsyncSqliteStorage, Entry, Headers, Request, Response
 
 
-class Remembered(AsyncSqliteStorage):
+class HttpCache(AsyncSqliteStorage):
     """hishel's storage, which finds damage while an answer is being read and refuses a file with tables of another version."""
 
     async def get_entries(self, key: str) -> list[Entry]:

@@ -19,7 +19,7 @@ from wellread.reading.allowance import OWN_FILE, Allowance, gathered
 from wellread.reading.builder import titled
 from wellread.reading.charset import decode
 from wellread.reading.extract import extract
-from wellread.reading.unmarked import cleaned, read_text
+from wellread.reading.plain_text import cleaned, read_text
 from wellread.text.blocks import as_blocks
 from wellread.types import Block, Page
 

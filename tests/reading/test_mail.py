@@ -7,7 +7,7 @@ import time
 import pytest
 from tests.reading.given_bytes import read_bytes
 
-from wellread.reading import letters
+from wellread.reading import mail
 from wellread.reading.allowance import Allowance
 from wellread.types import Page
 
@@ -62,7 +62,7 @@ def test_an_odd_header_takes_nothing_from_the_letter(header: str) -> None:
 
 
 def test_one_broken_letter_does_not_take_the_others_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(letters, "extract", stumbling)
+    monkeypatch.setattr(mail, "extract", stumbling)
     page = read(mailbox(letter("On oil"), letter("Odd", "Content-Type: text/html\n"), letter("On wicks")), "a.mbox")
     assert [block.text for block in page.blocks if block.kind == "heading"] == ["On oil", "On wicks"]
     assert page.notice == "1 of its 3 messages could not be read"
@@ -80,7 +80,7 @@ def test_parts_in_parts_take_no_more_time_than_those_that_are_read(depth: int) -
 
 
 def test_letters_that_are_left_out_are_told() -> None:
-    late = letters.read_mbox(mailbox(letter("On oil"), letter("On wicks")), "file:///a", "a", Allowance(seconds=0))
+    late = mail.read_mbox(mailbox(letter("On oil"), letter("On wicks")), "file:///a", "a", Allowance(seconds=0))
     assert late.notice == "only the first 0 of its 2 messages were read"
 
 
