@@ -333,7 +333,7 @@ def test_a_format_of_another_package_is_read(monkeypatch: pytest.MonkeyPatch, tm
     (tmp_path / "lamps-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: lamps\nVersion: 1\n")
     (tmp_path / "lamps-1.dist-info" / "entry_points.txt").write_text("[wellread.readers]\nlamps = lamps:READER\n")
     monkeypatch.syspath_prepend(tmp_path)
-    for known in (registry.readers, registry.by_suffix, registry._patterns):  # pyright: ignore[reportPrivateUsage]
+    for known in (registry.readers, registry.by_suffix):
         known.cache_clear()
     assert kinds.is_readable("a.lamp")
     pool = Workers(1)
@@ -342,7 +342,7 @@ def test_a_format_of_another_package_is_read(monkeypatch: pytest.MonkeyPatch, tm
     assert pool.read(Document(b"%LAMP Oil burns.", "http://a.example/")).kind == "lamps"
     pool.close()
     monkeypatch.undo()
-    for known in (registry.readers, registry.by_suffix, registry._patterns):  # pyright: ignore[reportPrivateUsage]
+    for known in (registry.readers, registry.by_suffix):
         known.cache_clear()
 
 

@@ -29,7 +29,6 @@ _PDFIUM = threading.Lock()  # the library is not safe in several threads at once
 _LOOKING = 0.75  # of the time, for which pages were scanned
 _MAX_OBJECTS = 1_000  # of a page that are looked at for that
 _MOST_PIXELS = 20_000_000  # of a page that is recognised
-_PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _NO_TITLE = re.compile(r"untitled.*|microsoft word - .*|.*\.(?:docx?|tex|dvi|ps|indd|qxd|pdf|fm|rtf|odt)|\W*", re.IGNORECASE)
 _LONGEST_TITLE = 150
 
@@ -59,12 +58,11 @@ def read_pdf(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_F
     blocks = [block for block in blocks if not (block.kind == "heading" and block.text == title and block.page == 1)]
     if not blocks:
         raise Scanned(url, "the PDF has no text, only pictures: it needs character recognition (OCR), the extra wellread[ocr]")
-    date = _PDF_DATE.match(created)
     return Page(
         url=url,
         title=title,
         passages=(),
-        published=iso_date("-".join(part for part in date.groups() if part)) if date else None,
+        published=iso_date(created.removeprefix("D:")[:8]),
         author=author or None,
         kind="pdf",
         notice=_notice(len(read), count, [number for number in pictures if number not in recognised]),

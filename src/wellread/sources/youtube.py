@@ -21,6 +21,7 @@ from wellread.protocols import Parts
 from wellread.sources.hits import plain
 from wellread.sources.memory import InMemory
 from wellread.sources.papers import reference
+from wellread.text.dates import iso_date
 from wellread.types import Passage, Spec
 
 _HOSTS = ("youtube.com", "www.youtube.com", "m.youtube.com", "youtu.be", "www.youtube-nocookie.com")  # yt-dlp would go anywhere
@@ -82,14 +83,13 @@ class YouTube(InMemory):
             words = "".join(one.text("utf8") for one in event.items("segs")).strip()
             if words:
                 pieces.setdefault(int((event.number("tStartMs") or 0) / 1000 // self._options.seconds), []).append(words)
-        published = f"{day[:4]}-{day[4:6]}-{day[6:8]}" if len(day) == 8 and day.isdigit() else None
         return [
             Passage(
                 id=f"{self.name}#{place}",
                 text=plain(" ".join(words)),
                 title=work.title or self._place,
                 url=f"{self._place}&t={round(place * self._options.seconds)}s",
-                published=published,
+                published=iso_date(day),
                 document=self._place,
                 heading=str(timedelta(seconds=int(place * self._options.seconds))),
                 reference=work,
