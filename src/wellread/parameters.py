@@ -171,18 +171,14 @@ def fill(cls: type[T], values: Mapping[str, object], owner: str) -> T:
     known = {f.name for f in fields(cls)}
     for name in values:
         if name not in known:
-            raise UsageError(_unknown(name, known, owner))
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            raise UsageError(f"{owner} has no parameter {name!r}{hint}; it has: {', '.join(sorted(known)) or 'none'}")
     converted = {name: _convert(*kinds[name], value, f"{owner}: {name}") for name, value in values.items()}
     try:
         return cls(**converted)
     except ValueError as problem:  # a set may check its own values in __post_init__
         raise UsageError(f"{owner}: {problem}") from problem
-
-
-def _unknown(name: str, known: set[str], owner: str) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    return f"{owner} has no parameter {name!r}{hint}; it has: {', '.join(sorted(known)) or 'none'}"
 
 
 def _convert(hint: Any, kind: _Kind, value: object, where: str) -> object:

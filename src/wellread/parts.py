@@ -158,16 +158,11 @@ class Parts:
 
     def _optional(self, kind: plugins.Kind, text: str | None) -> Any:
         """The part that is named; else the evaluator, where its weights are there and the effort lets it read."""
-        if text is None and self._evaluator_reads():
-            text = "evaluator"
+        if text is None and ALLOWED[self.effort].pairs:
+            from wellread.ranking.evaluator import available
+
+            text = "evaluator" if available() else None
         return None if text in (None, "none") else self._plugin(kind, text)
-
-    def _evaluator_reads(self) -> bool:
-        if not ALLOWED[self.effort].pairs:
-            return False
-        from wellread.ranking.evaluator import available
-
-        return available()
 
     def _kept(self, kind: str, name: str, build: Callable[[], T]) -> T:
         key = (kind, name)

@@ -51,7 +51,8 @@ def compare(
         say_json({"question": answers[0].question, "runs": [answer_json(a) for a in answers]})
     else:
         _print(clean(answers))
-    raise typer.Exit(_status(answers))
+    found = {status(answer) for answer in answers}
+    raise typer.Exit(next(best for best in (0, 3, 1) if best in found))  # an answer, else no answer found, else a failure
 
 
 async def _compare(
@@ -87,12 +88,6 @@ def _able(model: bool) -> list[str]:
     if not model:
         note("there is no language model: only strategies without one are compared")
     return names
-
-
-def _status(answers: list[Answer]) -> int:
-    """The best of them: an answer, else no answer found, else a failure."""
-    found = {status(answer) for answer in answers}
-    return next(best for best in (0, 3, 1) if best in found)
 
 
 def _print(answers: list[Answer]) -> None:

@@ -25,7 +25,6 @@ from wellread.events import counted, hit_json
 from wellread.text.places import inside
 
 if TYPE_CHECKING:
-    from wellread.index.build import Changes
     from wellread.index.manifest import Manifest
     from wellread.types import Hit
 
@@ -344,7 +343,10 @@ async def _follow(folder: Path, embedder: str | None, words_only: bool, watch: b
             with ticking(as_json, unreadable, go_on=f"{folder} is unfinished; go on with the same command") as ticker:
                 inputs = recalled(manifest.load(folder).origin, InputOptions(pages=kit.pages(), unreadable=unreadable))
                 made = await update(folder, inputs, maker, ticker)
-            _tell(made, folder, as_json)
+            counts = {"added": len(made.added), "changed": len(made.changed), "removed": len(made.removed)}
+            facts = {**counts, "passages": made.content.passages, "vectors": made.content.vectors, "output": str(folder)}
+            words = ", ".join(f"{count} {what}" for what, count in counts.items())
+            tell(as_json, facts, f"{words}; {made.content.passages:,} passages in {folder}")
 
         await once()
         if not watch:
@@ -354,13 +356,6 @@ async def _follow(folder: Path, embedder: str | None, words_only: bool, watch: b
         paths = [Path(name) for name in names if not name.startswith(("http://", "https://", "hf:"))]
         async for _ in cast("Any", watchfiles).awatch(*paths, debounce=1000):
             await once()
-
-
-def _tell(made: Changes, folder: Path, as_json: bool) -> None:
-    counts = {"added": len(made.added), "changed": len(made.changed), "removed": len(made.removed)}
-    facts = {**counts, "passages": made.content.passages, "vectors": made.content.vectors, "output": str(folder)}
-    words = ", ".join(f"{count} {what}" for what, count in counts.items())
-    tell(as_json, facts, f"{words}; {made.content.passages:,} passages in {folder}")
 
 
 cache = Commands("Show and clear the indexes of folders that were asked.")

@@ -141,26 +141,16 @@ def open_place(
     command = _command(chosen, Path(last.where))
     display = sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if command and not printed and display:
-        _start(command)
+        nothing = subprocess.DEVNULL
+        with os_errors(WellreadError, command[0]):  # it stays when we end, and says nothing into this terminal
+            subprocess.Popen(command, start_new_session=True, stdin=nothing, stdout=nothing, stderr=nothing)
         note(f"{chosen.place}: {Path(command[0]).name}")
         return
     say(chosen.place)
-    say(textwrap.indent(_with_quote(chosen), "    "))
+    at = chosen.text.find(chosen.quote) if chosen.quote else -1
+    say(textwrap.indent(bracketed(chosen.text, [(at, at + len(chosen.quote))] if at >= 0 else []), "    "))
     if command:
         say(shlex.join(command))
-
-
-def _start(command: list[str]) -> None:
-    """It stays when we end, and says nothing into this terminal."""
-    nothing = subprocess.DEVNULL
-    with os_errors(WellreadError, command[0]):
-        subprocess.Popen(command, start_new_session=True, stdin=nothing, stdout=nothing, stderr=nothing)
-
-
-def _with_quote(chosen: Shown) -> str:
-    """The passage; the words that were quoted stand between marks."""
-    at = chosen.text.find(chosen.quote) if chosen.quote else -1
-    return bracketed(chosen.text, [(at, at + len(chosen.quote))] if at >= 0 else [])
 
 
 def _command(chosen: Shown, where: Path) -> list[str] | None:

@@ -50,7 +50,10 @@ def _print(story: Timeline) -> None:
 
     console = Console(highlight=False, emoji=False, soft_wrap=not sys.stdout.isatty())
     console.print(Text(story.question, style="bold"))
-    console.print(Text(_head(story), style="dim"))
+    tokens = story.usage.input_tokens + story.usage.output_tokens
+    head = [story.strategy, story.model or "no model", story.outcome, f"{story.seconds:.2f} s"]
+    head += [f"{kind} {seconds:.2f} s" for kind, seconds in story.by_kind.items()]
+    console.print(Text(" · ".join([*head, *([f"{tokens:,} tokens"] if tokens else [])]), style="dim"))
     console.print()
     for step in story.steps:
         console.print(_line(story, step), no_wrap=True, overflow="ellipsis", crop=sys.stdout.isatty())
@@ -66,13 +69,6 @@ def _print(story: Timeline) -> None:
 def _short(text: str, width: int) -> str:
     """A query may be a whole passage; on a line of its own it is a hint."""
     return textwrap.shorten(text, width, placeholder=" …") if sys.stdout.isatty() else " ".join(text.split())
-
-
-def _head(story: Timeline) -> str:
-    tokens = story.usage.input_tokens + story.usage.output_tokens
-    parts = [story.strategy, story.model or "no model", story.outcome, f"{story.seconds:.2f} s"]
-    parts += [f"{kind} {seconds:.2f} s" for kind, seconds in story.by_kind.items()]
-    return " · ".join([*parts, *([f"{tokens:,} tokens"] if tokens else [])])
 
 
 def _line(story: Timeline, step: Step) -> str:

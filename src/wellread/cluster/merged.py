@@ -141,7 +141,8 @@ class MergedIndex:
             )
         best = tuple(as_hit(_passage(lines[place]), score) for place, score in ranked[: wanted.limit])
         gone = sorted({*missing, *lost})
-        return Outcome(best, self._share(gone), tuple(self.members[number].name for number in gone))
+        missed, total = (sum(one.passages for one in some) for some in ([self.members[number] for number in gone], self.members))
+        return Outcome(best, 1 - missed / max(1, total), tuple(self.members[number].name for number in gone))
 
     async def _lines(
         self, places: Sequence[int], found: Mapping[int, Candidates]
@@ -161,10 +162,6 @@ class MergedIndex:
         for number, some in sent.items():
             known.update(zip(found[number].columns["ordinals"][held[number]].tolist(), some, strict=True))
         return known, lost
-
-    def _share(self, gone: Sequence[int]) -> float:
-        total = sum(member.passages for member in self.members)
-        return 1 - sum(self.members[number].passages for number in gone) / max(1, total)
 
     async def _everywhere(self, call: Callable[[Peer], Awaitable[T]]) -> tuple[dict[int, T], dict[int, ShardGone]]:
         found, missing = await self._some({number: call(member.peer) for number, member in enumerate(self.members)})

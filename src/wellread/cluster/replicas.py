@@ -118,7 +118,8 @@ class ReplicatedShard(Peer):
     async def _look(self) -> None:
         """Who is there now: replicas come and go. Whoever knows one that was not lost does not wait for who else there is: the
         one that would say so may be gone itself."""
-        if self._is_known():
+        lost = not self._standing or any(standing.lost_at > self._looked for standing in self._standing.values())
+        if time.monotonic() - self._looked < (_REST if lost else _LOOK_EVERY):
             return
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._find())
@@ -135,10 +136,6 @@ class ReplicatedShard(Peer):
             pass
         finally:
             self._looked = time.monotonic()
-
-    def _is_known(self) -> bool:
-        lost = not self._standing or any(standing.lost_at > self._looked for standing in self._standing.values())
-        return time.monotonic() - self._looked < (_REST if lost else _LOOK_EVERY)
 
     async def _first(self, running: dict[asyncio.Future[Any], _Asked], method: str, arguments: tuple[object, ...]) -> Any:
         while True:

@@ -230,7 +230,8 @@ def _tabled(rows: Iterable[Mapping[str, object]], how: InputOptions, where: str)
         text = row.get(names.text)
         if not isinstance(text, str):
             raise IndexFault(f"{where}: row {number} has no text in {names.text!r}; its columns are: {', '.join(map(str, row))}")
-        identity = str(_identity(row, names.id) or f"{Path(where).name}:{number}")
+        known = next((row[key] for key in ((names.id,) if names.id else _ID_NAMES) if row.get(key) not in (None, "")), None)
+        identity = str(known or f"{Path(where).name}:{number}")
         url = _optional(row, names.url)
         parts = split(text.split("\n\n"), how.splitting)
         if not parts:
@@ -247,10 +248,6 @@ def _tabled(rows: Iterable[Mapping[str, object]], how: InputOptions, where: str)
                 document=document,
                 links=tuple(str(link) for link in cast("list[object]", links)) if isinstance(links, list) else (),
             )
-
-
-def _identity(row: Mapping[str, object], name: str) -> object:
-    return next((row[key] for key in ((name,) if name else _ID_NAMES) if row.get(key) not in (None, "")), None)
 
 
 def _optional(row: Mapping[str, object], name: str) -> str | None:
@@ -272,18 +269,15 @@ def _objects(lines: Iterator[str], path: Path) -> Iterator[dict[str, object]]:
     for number, line in enumerate(lines, start=1):
         if len(line) == _LONGEST_LINE:
             raise IndexFault(f"{path}: line {number} is longer than {_LONGEST_LINE:,} characters")
-        if line.strip():
-            yield _object(line, path, number)
-
-
-def _object(line: str, path: Path, number: int) -> dict[str, object]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        row = None
-    if not isinstance(row, dict):
-        raise IndexFault(f"{path}: line {number} is not a JSON object")
-    return cast("dict[str, object]", row)
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise IndexFault(f"{path}: line {number} is not a JSON object")
+        yield cast("dict[str, object]", row)
 
 
 def hub_tables(name: str, config: str | None) -> Iterator[Path]:

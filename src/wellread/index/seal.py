@@ -58,21 +58,16 @@ class Watch:
         """Raises what was found so far."""
         if not self._begun:
             with self._lock:
-                self._begin()
+                if not self._begun and self._much:
+                    threading.Thread(target=self._run, name="wellread-sums", daemon=True).start()
+                elif not self._begun:
+                    self._run()
+                self._begun = True
         if self._problem is not None:
             raise self._problem
 
     def close(self) -> None:
         self._ended.set()
-
-    def _begin(self) -> None:
-        if self._begun:
-            return
-        if self._much:
-            threading.Thread(target=self._run, name="wellread-sums", daemon=True).start()
-        else:
-            self._run()
-        self._begun = True
 
     def _run(self) -> None:
         try:

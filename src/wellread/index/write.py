@@ -178,7 +178,9 @@ def write_lists(
     if not done.exists():
         rows = RowFile(folder / ROWS, count, len(scale))
         progress("lists", 0, count)
-        trained, encode = _trained(rows, scale, device)
+        trained = lists.train(rows, scale, *([lists.nearest_on_gpu] if device == "cuda" else []))
+        scaled = trained.scaled(scale)
+        encode = lists.GpuEncoder(scaled) if device == "cuda" else scaled.encode
         digest = hashlib.sha256()
         with (folder / lists.UNSORTED).open("wb") as out:
             labels = lists.encode_all(
@@ -189,14 +191,6 @@ def write_lists(
     (folder / lists.UNSORTED).unlink(missing_ok=True)
     with np.load(done) as parts:
         return len(parts["ends"]), known
-
-
-def _trained(rows: RowFile, scale: Floats, device: Device) -> tuple[lists.Lists, lists.Encode]:
-    if device == "cuda":
-        trained = lists.train(rows, scale, lists.nearest_on_gpu)
-        return trained, lists.GpuEncoder(trained.scaled(scale))
-    trained = lists.train(rows, scale)
-    return trained, trained.scaled(scale).encode
 
 
 def _arrivals(passages: Sequence[Passage]) -> NDArray[np.void]:

@@ -23,7 +23,7 @@ import os
 import re
 import zlib
 from base64 import b64encode
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, make_dataclass, replace
@@ -152,7 +152,7 @@ class Recorder:
         self._events = 0
         self._turn = asyncio.Lock()
         self._threads = Threads()
-        self._labels: dict[str, int] = {}
+        self._labels = Counter[str]()
         self._parts: dict[tuple[str, str], Any] = {}
         self._wrapped: dict[tuple[str, int], tuple[str, Any, Any]] = {}
         self._counts: dict[tuple[str, str], int] = {}
@@ -274,18 +274,15 @@ class Recorder:
         key = (kind, id(inner))
         if key not in self._wrapped:
             facts = self._covers.setting(facts_of(kind, inner))
-            label = self._label(kind, facts.get("name", ""))
+            label = f"{kind} {facts.get('name', '')}".strip()
+            self._labels[label] += 1
+            label += f" ({self._labels[label]})" if self._labels[label] > 1 else ""
             if "members" in facts:  # members are called by their labels
                 facts["members"] = [self._wrap("source", source)[0] for source in inner.members]
             self._write({"facts": label, "kind": kind, **facts})
             self._wrapped[key] = (label, ON_TAPE[kind](self, label, facts, inner), inner)
         label, wrapped, _ = self._wrapped[key]
         return label, wrapped
-
-    def _label(self, kind: str, name: str) -> str:
-        label = f"{kind} {name}".strip()
-        self._labels[label] = self._labels.get(label, 0) + 1
-        return label if self._labels[label] == 1 else f"{label} ({self._labels[label]})"
 
     def _asked(self, part: str, method: str, request: Json) -> int:
         self._calls += 1

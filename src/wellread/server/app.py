@@ -70,17 +70,12 @@ def create_app(
     app.include_router(collecting.router)
     app.include_router(configuring.router)
     app.router.routes.append(tools.route())
-    _errors(app)
+    for kind in (RequestValidationError, Busy, openai_format.Refused, WellreadError, HTTPException):
+        app.add_exception_handler(kind, _told)
     if options.proxied:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(options.proxies))  # pyright: ignore[reportArgumentType]
     app.add_middleware(Wall, options=options, access=access, names=security.hosts(options), metrics=metrics)
     return app
-
-
-def _errors(app: FastAPI) -> None:
-    kinds = (RequestValidationError, Busy, openai_format.Refused, WellreadError, HTTPException)
-    for kind in kinds:
-        app.add_exception_handler(kind, _told)
 
 
 async def _told(request: Request, problem: Exception) -> Response:

@@ -166,11 +166,15 @@ class Menu:
         chosen = wish.model or self.default_model
         without = cls.needs_model == "optional" and chosen in (None, "none")
         model = self._model(wish.model) if cls.needs_model and not without else None
-        settings = self._falling_back(self._limited(wish), wish.fallback)
+        settings = self._limited(wish)
+        if wish.fallback:
+            offered = self.single_sources
+            settings = replace(settings, fallback=offered[_offered(wish.fallback, offered, "fallback")])
         if share and self.asks_to_share:
             settings = replace(settings, share_private="always")
         other = self._parts["models"][model] if model and model != self.default_model else None
-        kit = self.engine.kit.choosing(other, self._effort(wish.effort))
+        effort = _offered(wish.effort, self.efforts, "effort") if wish.effort else settings.effort
+        kit = self.engine.kit.choosing(other, effort)
         source, names = self._source(wish.sources)
         searched, known = (also, ()) if cls.needs_model else ((), also)
         engine = self.engine.changed(settings, kit=kit, source=source, also=searched, before=known)
@@ -187,11 +191,6 @@ class Menu:
         """What clients may ask for, from the least on."""
         known: tuple[Effort, ...] = get_args(Effort)
         return known[: known.index(self.options.max_effort) + 1]
-
-    def _effort(self, wanted: Effort | None) -> Effort:
-        if wanted is None:
-            return self.engine.settings.effort
-        return _offered(wanted, self.efforts, "effort")
 
     def searching(self, sources: Sequence[str]) -> Engine:
         """An engine for plain searches in these sources."""
@@ -243,13 +242,6 @@ class Menu:
             return None, self.default_sources
         names = (one for name in chosen for one in ((name,) if len(known[name]) == 1 else self.default_sources))
         return self.engine.kit.several(specs), tuple(dict.fromkeys(names))
-
-    def _falling_back(self, settings: Settings, wanted: str | None) -> Settings:
-        """With the fallback that a client has chosen from the operator's list."""
-        if not wanted:
-            return settings
-        offered = self.single_sources
-        return replace(settings, fallback=offered[_offered(wanted, offered, "fallback")])
 
     def _limited(self, wish: AskRequest) -> Settings:
         settings = self.engine.settings

@@ -362,7 +362,10 @@ class Script:
 
     def delta(self, text: str) -> str:
         """The next words; the first ones open the message that they are part of."""
-        before = "" if self.said else self._begin()
+        before = ""
+        if not self.said:
+            before = self._event("response.output_item.added", output_index=0, item=self.message("in_progress"))
+            before += self._event("response.content_part.added", **self._part, part=text_part("", []))
         self.said += text
         return before + self._event("response.output_text.delta", **self._part, delta=text, logprobs=[])
 
@@ -376,7 +379,9 @@ class Script:
             words, rest = openai_format.said_and_left(answer, self.said)
             annotations = [{"type": "url_citation", **one} for one in openai_format.cited(words, answer)]
             lines += [self.delta(rest)] if rest else []
-            lines += [self._annotation(number, one) for number, one in enumerate(annotations)]
+            for number, one in enumerate(annotations):
+                facts = {**self._part, "annotation_index": number, "annotation": one}
+                lines.append(self._event("response.output_text.annotation.added", **facts))
         output: list[dict[str, Any]] = []
         if self.said:
             part = text_part(self.said, annotations)
@@ -385,21 +390,12 @@ class Script:
         response = self.response(state, output, ending)
         return "".join(lines) + self._event(f"response.{state}", response=response), response
 
-    def _begin(self) -> str:
-        item = self.message("in_progress")
-        added = self._event("response.output_item.added", output_index=0, item=item)
-        return added + self._event("response.content_part.added", **self._part, part=text_part("", []))
-
     def _end(self, part: dict[str, Any], item: dict[str, Any]) -> str:
         return (
             self._event("response.output_text.done", **self._part, text=self.said, logprobs=[])
             + self._event("response.content_part.done", **self._part, part=part)
             + self._event("response.output_item.done", output_index=0, item=item)
         )
-
-    def _annotation(self, number: int, annotation: dict[str, Any]) -> str:
-        facts = {**self._part, "annotation_index": number, "annotation": annotation}
-        return self._event("response.output_text.annotation.added", **facts)
 
     def _event(self, kind: str, **facts: Any) -> str:
         body = {"type": kind, "sequence_number": self.number, **facts}

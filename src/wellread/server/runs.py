@@ -25,7 +25,7 @@ from wellread.answer_json import AnswerJson
 from wellread.core.codec import Json, loads
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.server import logs
-from wellread.server.database import Job, end_orphans, register
+from wellread.server.database import end_orphans, register
 from wellread.server.history import History, Record, State
 from wellread.server.limits import Gate, Stopping, Ticket
 from wellread.server.menu import ReadyRun, Turns
@@ -37,6 +37,8 @@ SILENT = 10.0  # seconds after which a server is taken for dead; a machine that 
 TICK = 0.1  # seconds between looks at what the others have written
 STOPPING = 15.0  # seconds that another server gets to stop a run
 _AT_ONCE = 5_000  # events
+_FORGET_SILENT = """DELETE FROM servers WHERE seen < now() - make_interval(secs => ?)
+    AND pg_postmaster_start_time() < now() - make_interval(secs => ?)"""
 Numbered = tuple[int, str]  # an event's number and its JSON
 
 
@@ -370,7 +372,7 @@ class Peers:
             await self.join()
             work.interrupt()
         elif regular:  # one that was away itself cannot tell who is
-            await self._history.commit([_forget_silent(), end_orphans()])
+            await self._history.commit([(_FORGET_SILENT, (SILENT, SILENT)), end_orphans()])
             await work.settle()
         self._beaten = time.monotonic()
 
@@ -400,9 +402,3 @@ class Peers:
             gone = going_on is not None and run not in going_on and len(news) < _AT_ONCE
             if events or gone:
                 mirror.add(*events, last=gone or loads(Json, events[-1][1]).get("event") == "ended")
-
-
-def _forget_silent() -> Job:
-    sql = """DELETE FROM servers WHERE seen < now() - make_interval(secs => ?)
-        AND pg_postmaster_start_time() < now() - make_interval(secs => ?)"""
-    return sql, (SILENT, SILENT)

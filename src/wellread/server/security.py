@@ -232,7 +232,9 @@ class Wall:
                 answer = _error(scope["path"], 500, f"something went wrong here (fault {fault})")
                 await answer(scope, receive, sending)
         finally:
-            self._log(scope, status, time.monotonic() - begun, seldom)
+            method, seconds = scope["method"], round(time.monotonic() - begun, 4)
+            self.metrics.responses[method if method in _METHODS else "other", status] += 1
+            logs.info("request", seldom=seldom, method=method, path=scope["path"][:_SHOWN], status=status, seconds=seconds)
 
     async def _enter(self, scope: Scope) -> Response | None:
         """Why not; a user who may come in is taken to what is theirs."""
@@ -267,14 +269,13 @@ class Wall:
         refusal.headers["WWW-Authenticate"] = "Bearer"
         return refusal
 
-    def _takes_documents(self, scope: Scope) -> bool:
-        """Whether a body may be larger than others: it goes to the disk while it comes, read by `intake`."""
-        return scope["method"] == "POST" and bool(_DOCUMENTS.fullmatch(scope["path"])) and self.options.takes_documents
-
     async def _body(self, scope: Scope, receive: Receive) -> Receive | Response:
         """The whole body, so that nothing further in can be made to wait for it or to hold too much; documents as they come."""
-        if _is_multipart(scope):
-            if self._takes_documents(scope):
+        # The framework's own reader of forms in parts decodes with any codec that the client names, some of which take quadratic
+        # time, and keeps files on the disk for nobody: only `intake` reads them, and for it they may be larger than other bodies.
+        if Headers(scope=scope).get("content-type", "").strip().lower().startswith("multipart/"):
+            documents = scope["method"] == "POST" and _DOCUMENTS.fullmatch(scope["path"])
+            if documents and self.options.takes_documents:
                 return _counted(receive, self.options.max_upload)
             return _error(scope["path"], 415, "forms with files are taken for documents only")
         most, seconds = (_LOGIN, _LOGIN_SECONDS) if _is_open(scope["path"]) else (self.options.max_body, _BODY_SECONDS)
@@ -295,11 +296,6 @@ class Wall:
                         return _replay(bytes(body), receive)
         except TimeoutError:
             return _error(scope["path"], 408, "the request came too slowly")
-
-    def _log(self, scope: Scope, status: int, seconds: float, seldom: str | None) -> None:
-        self.metrics.responses[scope["method"] if scope["method"] in _METHODS else "other", status] += 1
-        facts = {"method": scope["method"], "path": scope["path"][:_SHOWN], "status": status, "seconds": round(seconds, 4)}
-        logs.info("request", seldom=seldom, **facts)
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -323,12 +319,6 @@ def _error(path: str, status: int, message: str) -> Response:
 
 def _too_large(path: str, most: int) -> Response:
     return _error(path, 413, f"the request is too large: at most {most:,} bytes")
-
-
-def _is_multipart(scope: Scope) -> bool:
-    """A form in parts. The framework's own reader of these decodes with any codec that the client names, some of which take
-    quadratic time, and keeps files on the disk for nobody: only `intake` reads them."""
-    return Headers(scope=scope).get("content-type", "").strip().lower().startswith("multipart/")
 
 
 def _counted(receive: Receive, most: int) -> Receive:

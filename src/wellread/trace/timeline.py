@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 import zlib
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.resources import files
@@ -162,7 +162,9 @@ def _fates(seen: Sequence[events.Event], answer: AnswerJson | None) -> list[Fate
                 ranked = True
                 kept |= {one.rpartition("@")[0] or one for one in event.kept}
             case events.Numbered(number=number, passage=passage):
-                for one in (_hit_of(passage.id, found), *_joined(passage, found)):
+                # excerpts and paragraphs of a page have longer ids
+                own = (passage.id, passage.id.rpartition("~")[0], passage.id.rpartition("#")[0])
+                for one in (next((one for one in own if one in found), passage.id), *_joined(passage, found)):
                     numbers.setdefault(one, []).append(number)
             case _:
                 pass
@@ -174,11 +176,6 @@ def _fates(seen: Sequence[events.Event], answer: AnswerJson | None) -> list[Fate
     ]
     order = ("cited", "shown", "dropped")
     return sorted(fates, key=lambda fate: (order.index(fate.verdict), fate.number or 0, fate.place))
-
-
-def _hit_of(passage: str, found: Container[str]) -> str:
-    """The hit a passage is a part of: excerpts and paragraphs of a page have longer ids."""
-    return next((one for one in (passage, passage.rpartition("~")[0], passage.rpartition("#")[0]) if one in found), passage)
 
 
 def _joined(passage: Passage, found: Mapping[str, tuple[Hit, str, int]]) -> list[str]:
@@ -328,13 +325,10 @@ def _spans(tracer: Any, story: Timeline, ended: float) -> None:
     inside = set_span_in_context(run)
     for step in story.steps:
         if step.kind in _KINDS:
-            span = tracer.start_span(f"wellread.{step.kind}", inside, start_time=moment(step.start), attributes=_facts(step))
+            tokens = {"wellread.tokens": step.tokens} if step.tokens else {}
+            attributes = {"wellread.label": step.label[:500], "wellread.detail": step.detail, **tokens}
+            span = tracer.start_span(f"wellread.{step.kind}", inside, start_time=moment(step.start), attributes=attributes)
             span.end(moment(step.end))
         else:
             run.add_event(step.kind, {"text": step.label[:500]}, moment(step.start))
     run.end(moment(story.seconds))
-
-
-def _facts(step: Step) -> dict[str, str | int]:
-    found: dict[str, str | int] = {"wellread.label": step.label[:500], "wellread.detail": step.detail}
-    return {**found, "wellread.tokens": step.tokens} if step.tokens else found

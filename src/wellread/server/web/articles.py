@@ -282,15 +282,12 @@ def _source_facts(first: CitationJson, support: float | None, passage: Passage |
     place = ", ".join(part for part in (name, inside(first.heading, first.page, first.anchor)) if part)
     work = first.reference or None
     told = el("span", brief(work)) if work else None
-    carried = el("span", "quoted word for word") if support is None else _support(support)
+    carried = el("span", "quoted word for word")
+    if support is not None:  # how much of what is said the quote carries, and that this is all it means
+        meaning = "how much of the sentence stands in the quoted words; not how sure it is that the answer is right"
+        meter = el("meter", f"{support:.0%}", min=0, max=1, value=round(support, 2), aria_label="Support")
+        carried = el("span", meter, f" {support:.0%} support", title=meaning)
     return el("p", told, el("span", place), el("span", when) if when and not told else None, carried, class_="facts")
-
-
-def _support(support: float) -> Safe:
-    """How much of what is said the quote carries, and that this is all it means."""
-    meaning = "how much of the sentence stands in the quoted words; not how sure it is that the answer is right"
-    meter = el("meter", f"{support:.0%}", min=0, max=1, value=round(support, 2), aria_label="Support")
-    return el("span", meter, f" {support:.0%} support", title=meaning)
 
 
 def _highlighted(passage: Passage, found: Sequence[CitationJson]) -> Safe:

@@ -33,7 +33,9 @@ _SHOWN = 500  # documents that are listed
 async def everything(request: Request) -> Response:
     here = service.of(request)
     if not here.options.takes_documents:
-        return page(request, "Your documents", _closed())
+        how = "Its operator can change that with collections = true in the [server] table of the settings."
+        told = el("p", "This server takes no documents."), el("p", how)
+        return page(request, "Your documents", el("div", el("h1", "Your documents"), *told, class_="history"))
     return await _shelf(request)
 
 
@@ -105,11 +107,6 @@ async def _shelf(request: Request, problem: str = "", fields: dict[str, str] | N
     there = await views(here)
     listed = await beside(lambda: _all(there, here.options, problem, fields or {}))
     return page(request, "Your documents", listed, status=400 if problem else 200)
-
-
-def _closed() -> Safe:
-    how = "Its operator can change that with collections = true in the [server] table of the settings."
-    return el("div", el("h1", "Your documents"), el("p", "This server takes no documents."), el("p", how), class_="history")
 
 
 def _all(views: Sequence[View], options: ServerOptions, problem: str, fields: Mapping[str, str]) -> Safe:

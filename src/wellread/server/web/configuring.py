@@ -175,7 +175,15 @@ def _form(here: Service, note: str, found: Sequence[Finding] = (), refused: Mapp
         method="post", action="/settings", class_="of-folder", autocomplete="off",
     )  # fmt: skip
     checking = el("form", el("button", "Check", class_="button"), method="post", action="/settings/check")
-    signs = [el("li", icon(_SIGNS[one.state]), el("div", one.what, _advice(one)), class_=f"is-{one.state}") for one in found]
+    signs = [
+        el(
+            "li",
+            icon(_SIGNS[one.state]),
+            el("div", one.what, el("small", one.advice) if one.advice else None),
+            class_=f"is-{one.state}",
+        )
+        for one in found
+    ]
     told = el("p", note, class_="note" if refused else "saved", role="alert" if refused else "status") if note else None
     about = el("p", f"What is not set has its default. The file is {config_path()}.", class_="lead")
     checked = el("ul", *signs, class_="findings", id="findings") if found else None
@@ -197,10 +205,6 @@ def _key(name: str, purpose: str, said: Mapping[str, Any]) -> Safe:
     box = el("input", type="checkbox", name=f"forget {name}", value="yes")
     forget = el("label", box, el("span", f"forget {name}"), class_="forget") if kept else None
     return el("div", own, forget, class_="key")
-
-
-def _advice(one: Finding) -> Safe | None:
-    return el("small", one.advice) if one.advice else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,13 +181,8 @@ def _blocks(text: str, pieces: Iterable[Piece], spans: Sequence[Span], first: st
             cells = piece.cells(text)
             waiting.append(el("tr", *(el("td", marked_words(text, *cell, spans, first)) for cell in cells)))
         else:
-            yield _block(piece, words)
-
-
-def _block(piece: Piece, words: Safe) -> Safe:
-    if piece.kind == "heading":
-        return el(f"h{min(piece.level + 1, 6)}", words)
-    return el({"code": "pre", "quote": "blockquote"}.get(piece.kind, "p"), words)
+            tag = {"code": "pre", "quote": "blockquote", "heading": f"h{min(piece.level + 1, 6)}"}.get(piece.kind, "p")
+            yield el(tag, words)
 
 
 @router.get("/r/{run}/source/{number}")
