@@ -136,9 +136,9 @@ class Computed(Protocol):
 class Judge:
     """Base class of models that read passages for a question, and may not know its language."""
 
-    def knows(self, language: str) -> bool:
-        """Whether it may be asked in a language, by its code."""
-        return True
+    def knows(self, language: str) -> float:
+        """How well it knows a language, by its code: 1 like English, 0 not at all."""
+        return 1.0
 
 
 J = TypeVar("J")
@@ -146,7 +146,12 @@ J = TypeVar("J")
 
 def trained(judge: J | None, language: str | None) -> J | None:
     """The judge or embedder, if it may be asked in a language; None is English, for which everything here was trained."""
-    return None if language is not None and isinstance(judge, Judge) and not judge.knows(language) else judge
+    return judge if knowing(judge, language) else None
+
+
+def knowing(judge: object, language: str | None) -> float:
+    """How well it knows a question's language."""
+    return judge.knows(language) if language is not None and isinstance(judge, Judge) else 1.0
 
 
 class Reranker(Judge):

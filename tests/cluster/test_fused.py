@@ -73,7 +73,7 @@ def test_nothing_found_is_nothing() -> None:
 
 
 def test_what_is_asked_and_answered_arrives_as_it_was_sent() -> None:
-    options = SearchOptions("thorough", 7, 3, True, False, "ranks")
+    options = SearchOptions("thorough", 7, 3, True, False, "ranks", 0.5)
     assert all(getattr(options, field.name) != field.default or field.name == "words" for field in fields(options))
     asked = wanted(options)
     came = codec.unpack(Wanted, codec.pack(asked))

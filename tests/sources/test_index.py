@@ -11,11 +11,12 @@ from tests.index.embedders import WordEmbedder
 from tests.index.test_change import feed
 from tests.index.test_search import PASSAGES, make
 
+from wellread.embedding.onnx import OnnxEmbedder
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import add, build, remove
-from wellread.index.search import LocalIndex
+from wellread.index.search import LocalIndex, SearchOptions
 from wellread.protocols import Judge
-from wellread.sources.index import IndexSource, Options, from_spec, library
+from wellread.sources.index import IndexSource, Options, from_spec, library, weighed
 from wellread.types import Passage, Query, Spec
 
 pytestmark = pytest.mark.anyio
@@ -186,6 +187,26 @@ async def test_words_find_by_themselves_in_a_language_that_the_embedder_does_not
         found = await from_spec(Spec("index", str(tmp_path), options), kit).search(question)  # type: ignore[arg-type]
         assert [hit.id for hit in found] == ["b"]
         assert bool(embedder.calls) is used
+
+
+@pytest.mark.parametrize(
+    ("asked", "indexed", "share"),
+    [
+        (None, "en", 1.0),
+        ("en", "en", 1.0),
+        ("de", "de", 0.6),
+        ("de", "en", 1.0),
+        ("en", "de", 1.0),
+        ("th", "en", None),
+        ("ru", "ru", None),
+    ],
+)
+def test_meaning_counts_as_far_as_the_language_is_known(asked: str | None, indexed: str, share: float | None) -> None:
+    """Less beside the words of an index in a language that the shipped embedder hardly knows; of another embedder nobody says."""
+    english, other = OnnxEmbedder(), WordEmbedder()
+    used, options = weighed(english, SearchOptions(), asked, indexed)
+    assert (used is english, options.share if used else None) == (share is not None, share)
+    assert weighed(other, SearchOptions(), asked, indexed) == (other, SearchOptions())
 
 
 class English(Judge, WordEmbedder):

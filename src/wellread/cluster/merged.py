@@ -87,7 +87,7 @@ class MergedIndex:
         self, members: Sequence[Member], embedder: str, dimensions: int, language: str = ENGLISH, words: bool = True
     ) -> None:
         self.members = tuple(members)
-        self.embedder, self.dimensions, self._language, self.words = embedder, dimensions, language, words
+        self.embedder, self.dimensions, self.language, self.words = embedder, dimensions, language, words
 
     async def search(
         self, text: str, embedder: Embedder | None, limit: int = 10, options: SearchOptions | None = None
@@ -115,7 +115,7 @@ class MergedIndex:
 
     @cached_property
     def _analyser(self) -> lexical.tantivy.TextAnalyzer:
-        return analyser(self._language)
+        return analyser(self.language)
 
     async def _all(self, method: str, name: str) -> list[Hit]:
         """The passages that the shards' method gives, with their places in the whole, for a name."""
@@ -215,4 +215,4 @@ def fused_of(parts: Sequence[Candidates], wanted: Wanted) -> list[tuple[int, flo
     """Places in the whole with their scores, best first."""
     every = np.concatenate([part.columns for part in parts])
     scored = Scored(every["ordinals"], every["words"], every["meaning"], every["near"])
-    return fused(scored, wanted.depth, wanted.options.fusion)
+    return fused(scored, wanted.depth, wanted.options)

@@ -274,7 +274,7 @@ class Shard:
         """As many as the whole index would look at, by words and by meaning."""
         found = self.index.scored(self._by_words(wanted), wanted.vector, wanted.depth, wanted.options)
         # A guess at the order of the whole: of what is found here only this shard's share counts there.
-        first = [row for row, _ in fused(found, wanted.share(wanted.depth), wanted.options.fusion)]
+        first = [row for row, _ in fused(found, wanted.share(wanted.depth), wanted.options)]
         order = np.concatenate([np.searchsorted(found.rows, first), np.flatnonzero(~np.isin(found.rows, first))])
         rows = found.rows[order]
         lines = self._first_lines(rows[: wanted.share(max(LOOKED_AT, wanted.limit))].tolist())

@@ -192,6 +192,7 @@ class SearchOptions:
     words: bool = True
     meaning: bool = True
     fusion: Fusion = "scores"
+    share: float = 1.0  # of the weight that meaning has: less in a language that the embedder hardly knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,21 +215,23 @@ class Scored:
     near: NDArray[np.bool_]
 
 
-def fused(found: Scored, depth: int, fusion: Fusion) -> list[tuple[int, float]]:
+def fused(found: Scored, depth: int, options: SearchOptions) -> list[tuple[int, float]]:
     """Rows with one score, best first: of what was found, the best by words and by meaning."""
     words, meaning = found.words.astype(np.float64), found.meaning.astype(np.float64)
     worded = _best(found.rows, words, 2 * depth)
     close = _best(found.rows, np.where(found.near, meaning, np.nan), depth)
-    if fusion == "ranks":
+    if options.fusion == "ranks":
         return reciprocal_ranks([found.rows[chosen].tolist() for chosen in (worded, close) if len(chosen)])
     only_close = close[~np.isin(close, worded)]
     chosen = np.concatenate([worded, only_close])
-    total = _weighed(np.concatenate([words[worded], np.zeros(len(only_close))]), len(worded), meaning[chosen])
+    total = _weighed(
+        np.concatenate([words[worded], np.zeros(len(only_close))]), len(worded), meaning[chosen], MEANING_WEIGHT * options.share
+    )
     order = np.argsort(-total, kind="stable")
     return list(zip(found.rows[chosen[order]].tolist(), total[order].tolist(), strict=True))
 
 
-def _weighed(words: NDArray[np.float64], worded: int, meaning: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weighed(words: NDArray[np.float64], worded: int, meaning: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
     """Each divided by the best of its kind; the first so many were found by words."""
     there = ~np.isnan(meaning)
     if not there.any():
@@ -237,8 +240,8 @@ def _weighed(words: NDArray[np.float64], worded: int, meaning: NDArray[np.float6
         return np.maximum(meaning, 0) / _most(meaning)
     # A passage whose vector has not been made yet is taken for as close as its words are.
     meaning = np.where(there, meaning, words * (meaning[there].max() / words[:worded].max()))
-    own = (1 - MEANING_WEIGHT) * np.maximum(words, 0) / _most(words[:worded])
-    return own + MEANING_WEIGHT * np.maximum(meaning, 0) / _most(meaning)
+    own = (1 - weight) * np.maximum(words, 0) / _most(words[:worded])
+    return own + weight * np.maximum(meaning, 0) / _most(meaning)
 
 
 def _most(scores: NDArray[np.float64]) -> float:
@@ -372,7 +375,7 @@ class LocalIndex:
         options: SearchOptions,
     ) -> list[Found]:
         found = self.scored(worded, vector, depth, options, early)
-        ranked = fused(found, depth, options.fusion)
+        ranked = fused(found, depth, options)
         if options.fusion != "ranks":
             ranked = weigh_titles(text, ranked, self.title, self.passage)
         ranked = ranked[:limit]

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from wellread.core.private_files import at_home
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError, WellreadError
 from wellread.parameters import Count, EmbedderSpec, Hops, Range, fill, param
-from wellread.protocols import Embedder, Parts, Source, trained
+from wellread.protocols import Embedder, Parts, Source, knowing, trained
 from wellread.sources.multi_hop import followed
 from wellread.types import Hit, Hits, Original, Query, Spec
 
@@ -57,7 +57,7 @@ class Options:
         """The search options, as far as they concern the index itself."""
         from wellread.index.search import SearchOptions
 
-        return SearchOptions(**{one.name: getattr(self, one.name) for one in fields(SearchOptions)})
+        return SearchOptions(**{one.name: getattr(self, one.name) for one in fields(SearchOptions) if one.name != "share"})
 
 
 def embedder_spec(wanted: str, given: str | None, kit: Parts) -> str | None:
@@ -83,6 +83,15 @@ def embedder_spec(wanted: str, given: str | None, kit: Parts) -> str | None:
 def embedder_for(wanted: str, given: str | None, kit: Parts) -> Embedder:
     """The same, made."""
     return kit.embedder(embedder_spec(wanted, given, kit))
+
+
+def weighed(
+    embedder: Embedder | None, options: SearchOptions, asked: str | None, indexed: str | None
+) -> tuple[Embedder | None, SearchOptions]:
+    """Meaning beside words as far as the embedder knows the language of question and index; between two languages it counts as
+    always, and without any knowledge not at all (docs/log/languages.md)."""
+    share = knowing(embedder, asked) if asked == indexed else 1.0
+    return trained(embedder, asked), replace(options, share=share)
 
 
 class IndexSource(Source):
@@ -184,14 +193,15 @@ class IndexSource(Source):
     async def _search(self, index: LocalIndex, query: Query) -> list[Hit]:
         wanted = index.manifest.embedder
         embedder = embedder_for(wanted, self._options.embedder, self._kit) if self._options.meaning else None
-        if index.manifest.words and self._options.words:
-            embedder = trained(embedder, query.language)  # words find more without one that knows nothing of it
+        options = self._options.searching()
+        if index.manifest.words and options.words:
+            embedder, options = weighed(embedder, options, query.language, index.manifest.language)
         early = min(_EARLY, query.limit) if self._kit.effort != "low" else 0
         if embedder and early and self._kept:
             from wellread.index.early import Kept
 
             embedder = Kept(embedder, self._kept)
-        found = await index.find(query.text, embedder, query.limit, self._options.searching(), early)
+        found = await index.find(query.text, embedder, query.limit, options, early)
         return await asyncio.to_thread(lambda: [index.hit(item.row, item.score) for item in found])
 
     async def _current(self) -> LocalIndex:
@@ -221,9 +231,10 @@ class ClusterSource(Source):
     async def search(self, query: Query) -> Sequence[Hit]:
         index = await self._opened()
         embedder = embedder_for(index.embedder, self._options.embedder, self._kit) if self._options.meaning else None
-        if index.words and self._options.words:
-            embedder = trained(embedder, query.language)
-        outcome = await index.search(query.text, embedder, query.limit, self._options.searching())
+        options = self._options.searching()
+        if index.words and options.words:
+            embedder, options = weighed(embedder, options, query.language, index.language)
+        outcome = await index.search(query.text, embedder, query.limit, options)
         failures = ()
         if outcome.gone:
             share = f"{outcome.searched:.0%} of the passages were searched"
