@@ -25,7 +25,7 @@ from wellread.protocols import Source
 from wellread.questions.comparisons import comparison
 from wellread.settings import Settings
 from wellread.sources.memory import Memory
-from wellread.strategies.quote import Quote
+from wellread.strategies import quote
 from wellread.types import Answer, Hit, Passage, Query
 
 Row = dict[str, Any]
@@ -71,16 +71,16 @@ async def _asked(questions: list[Row], texts: dict[str, Row], effort: str, show:
         decided = await _answer(engine, row["question"])
         by = "compared" if decided.notes else "read"
         count[f"{by}_{_verdict(decided, row)}"] += 1
-        compare, Quote._by_comparing = Quote._by_comparing, _never  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+        quote.comparison = _none  # as if no question could be taken apart
         count[f"reading_alone_{_verdict(await _answer(engine, row['question']), row)}"] += 1
-        Quote._by_comparing = compare  # pyright: ignore[reportPrivateUsage]
+        quote.comparison = comparison
         if show:
             print(by, _verdict(decided, row), row["question"], "|", decided.short, decided.notes, row["answers"], flush=True)
     return count
 
 
-async def _never(*_: object) -> None:
-    return None
+def _none(question: str) -> None:
+    del question
 
 
 async def _answer(engine: Engine, question: str) -> Answer:
