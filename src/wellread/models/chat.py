@@ -295,7 +295,7 @@ def _usage(prompt: Prompt, response: StreamedResponse, reply: Reply, count: Call
 
 
 def _figure(given: float) -> int:
-    """What a provider says, as far as it can be: whole, and no more than anybody has used."""
+    """A provider's count of tokens, as far as it can be: whole, and no more than anybody has used."""
     return int(given) if 0 <= given <= _MOST_TOKENS else 0
 
 

@@ -74,7 +74,7 @@ class _Bounded(httpx2.AsyncByteStream):
 
 @dataclass(slots=True)
 class _Heard:
-    """What has come of a reply, and of the event that it is in."""
+    """Counters of a reply, and of the event that it is in, each with its limit."""
 
     size: int = 0
     lines: int = 0

@@ -143,7 +143,7 @@ def _unreachable(problem: ModelConnectionError, where: Where, words: str) -> Fai
 
 
 def _too_much(problem: BaseException | None) -> TooMuch | None:
-    """What the client stopped listening for, under what libraries made of it. Trying again would bring as much again."""
+    """The client's own limit, under what libraries made of it. Trying again would bring as much again."""
     while problem is not None and not isinstance(problem, TooMuch):
         problem = problem.__cause__ or problem.__context__
     return problem

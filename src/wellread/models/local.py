@@ -63,7 +63,7 @@ def control_tokens(path: Path) -> tuple[str, ...]:
 
 
 def _found(path: Path, name: bytes) -> Iterator[Any]:
-    """What the head of a GGUF file says under names that end so."""
+    """Metadata in the head of a GGUF file, under names that end so."""
     try:
         with safe_files.opened(path) as file:
             magic, version, _, pairs = struct.unpack("<4sIQQ", file.read(24))

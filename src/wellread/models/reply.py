@@ -176,7 +176,7 @@ class Stops:
         return text[: len(text) - keep]
 
     def finish(self) -> str:
-        """What was held back and turned out to be plain text."""
+        """The text that was held back and is no stop sequence after all."""
         held, self._held = self._held, ""
         return held
 
@@ -238,7 +238,7 @@ class Reply:
         self._thinking.apart()
 
     def finish(self) -> str:
-        """What was held back until it was clear that it is text."""
+        """The end of the text, held back until it was clear that it is text."""
         if self.over:
             return ""
         shown = self._add(self._thinking.finish())

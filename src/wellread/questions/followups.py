@@ -106,7 +106,7 @@ class Reference:
 
     @property
     def asked(self) -> str:
-        """What to ask where nobody knows what it stands for."""
+        """The question back, where nobody knows what it stands for."""
         return _ASKED[self.kind].format(word=self.word)
 
 
@@ -161,7 +161,7 @@ def _placed(question: str, turns: Sequence[Turn]) -> Understood:
 
 
 def _meant(reference: Reference, turns: Sequence[Turn]) -> Mention | None:
-    """What it stands for, from the latest turn back: what was named there or, where that is of another kind, spoken of."""
+    """Its antecedent, from the latest turn back: what was named there or, where that is of another kind, spoken of."""
     others = [side for side in _SIDES if reference.word.casefold() not in side] if reference.kind == "person" else []
     called = {name for asked, _ in turns for word, name in asked.placed if len(others) == 1 and word in others[0]}
     for asked, answer in turns:
@@ -259,7 +259,7 @@ def instead(bare: str, last: str, *, joined: bool) -> str | None:
 
 
 def _alike(thing: str, base: str) -> list[str]:
-    """What of the last question a thing could take the place of: a name that of a name."""
+    """Parts of the last question that a thing could take the place of: a name that of a name."""
     capitals = names(base)
     if capitals and (thing[0].isupper() or _OWN.match(thing)):
         return capitals

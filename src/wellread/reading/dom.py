@@ -367,7 +367,7 @@ def parse(html: str, *, generous: bool = False) -> Tree:
 
 
 def _sum_up(node: Node) -> None:
-    """What is below a node, whose children have been summed up."""
+    """Sum up what is below a node, whose children have been summed up."""
     for child in node.children:
         node.words += child.words
         node.linked += child.linked

@@ -97,7 +97,7 @@ def _header(message: Message, name: str) -> str:
 
 
 def _text(message: Message, depth: int = 0) -> Iterator[Block]:
-    """What a reader is shown: texts one after the other, of alternatives the plain one, what is forwarded; no attachments."""
+    """The body: texts one after the other, of alternatives the plain one, what is forwarded; no attachments."""
     if depth > _DEEPEST or message.get_content_disposition() == "attachment":
         return
     kind = message.get_content_type()

@@ -219,7 +219,7 @@ def _second_opinion(tree: Tree, kept: list[Run]) -> list[Run]:
 
 
 def _lead(runs: Sequence[Run], kept: Sequence[Run]) -> list[Run]:
-    """What stands between the title and the text, where it is prose: papers set their first paragraph apart."""
+    """The lead between the title and the text, where it is prose: papers set their first paragraph apart."""
     if not kept:
         return []
     first = next(place for place, run in enumerate(runs) if run is kept[0])

@@ -167,7 +167,7 @@ def _joined(text: str) -> str:
 
 
 def _rows(lines: Sequence[str]) -> Iterator[Block]:
-    """What stands between .TS and .TE: options that end in `;`, a layout that ends in a stop, then the rows; a cell that opens
+    """Rows of a table (tbl), from .TS to .TE: options that end in `;`, a layout that ends in a stop, then rows; a cell that opens
     with T{ goes on until T}."""
     between, layout, long = "\t", True, False
     cells: list[list[str]] = [[]]

@@ -115,7 +115,7 @@ class Office(Target):
             self._note(name, local(attributes))
 
     def _note(self, name: str, given: Mapping[str, str]) -> None:
-        """What an element says of the paragraph that it is in, or of what comes."""
+        """Take note of what an element says of the paragraph that it is in, or of what comes."""
         value = given.get("val", "")
         match name:
             case "drawing:frame" | "p:ph":

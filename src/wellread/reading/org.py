@@ -61,7 +61,7 @@ def _line(line: str, made: Builder) -> None:
 
 
 def _term(item: str) -> tuple[str, str]:
-    """What an item explains, if anything, and what it says; that may begin in the next line."""
+    """The term of an item, if any, and what it says; that may begin in the next line."""
     term, mark, said = f"{item.rstrip()} ".partition(" :: ")
     if mark and 0 < len(term.strip()) <= _LONGEST_TERM:
         return term.strip(), said.strip()

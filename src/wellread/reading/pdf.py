@@ -89,7 +89,7 @@ def alone(body: bytes, url: str) -> Generator[pypdfium2.PdfDocument]:
 
 
 def _told(tell: Callable[..., str], *of: str) -> str:
-    """What the document says of itself; nothing where that is no text."""
+    """Metadata of the document; nothing where that is no text."""
     try:
         return " ".join(pdflines.mended(tell(*of)).split())
     except ValueError:  # halves of characters
@@ -130,7 +130,7 @@ def rendered(page: pypdfium2.PdfPage) -> Any:
 
 
 def _outline(document: pypdfium2.PdfDocument) -> list[Entry]:
-    """What the document says of its own parts; nothing where that is broken."""
+    """The outline (bookmarks) of the document; nothing where that is broken."""
     import pypdfium2
 
     found: list[Entry] = []
@@ -179,7 +179,7 @@ def _notice(read: int, count: int, pictures: Sequence[int]) -> str | None:
 
 
 def _title(said: str, pages: Sequence[Sequence[Line]]) -> str:
-    """What the document says, where it says a title; else the largest type of its first page."""
+    """The title: as the document says, where it says one; else the largest type of its first page."""
     if not _NO_TITLE.fullmatch(said) and len(said) <= _LONGEST_TITLE:
         return said
     first = next((page for page in pages if page), ())

@@ -223,7 +223,7 @@ def _same_type(one: Line, other: Line) -> bool:
 
 
 def _levels(pages: Pages, found: Sequence[Mapping[int, Heading]]) -> dict[float, int]:
-    """What level each size of type stands for, by the outline."""
+    """The heading level that each size of type stands for, by the outline."""
     seen: dict[float, Counter[int]] = {}
     for page, here in zip(pages, found, strict=True):
         for one in here.values():

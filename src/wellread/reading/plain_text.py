@@ -123,7 +123,7 @@ def _hangs_out(lines: Sequence[str], margin: int) -> bool:
 
 
 def _heading(lines: Sequence[str], after: str, levels: list[str]) -> tuple[Block | None, Sequence[str]]:
-    """What a part begins with, where that is a heading, and what is left of the part."""
+    """The heading that a part begins with, if any, and what is left of the part."""
     over = len(lines) > 2 and _is_rule_of(lines[0], lines[1]) and _is_rule_of(lines[2], lines[1])
     title, *rest = lines[1:] if over else lines
     if rest and _is_rule_of(rest[0], title):

@@ -15,7 +15,7 @@ _DEEPEST = 8  # lists inside lists; deeper nesting is an accident or an attack
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a node is part of."""
+    """The list item, quotation, code, row and table that a node is part of."""
 
     item: Node | None = None  # innermost list item, term or definition
     depth: int = 0  # of lists

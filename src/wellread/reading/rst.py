@@ -50,7 +50,7 @@ def read_rst(text: str, url: str, name: str = "") -> Page:
 
 
 class _Rst:
-    """What the lines before tell of the next one."""
+    """The state of the reader: what the lines before tell of the next one."""
 
     def __init__(self) -> None:
         self.made = Builder(_said)

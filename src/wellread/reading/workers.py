@@ -181,7 +181,7 @@ class Workers:
         return made
 
     def _failure(self, turn: _Turn, child: Child, problem: BaseException) -> ReadError | None:
-        """What is wrong with a document whose child did not answer; None: nothing. The child is not used again."""
+        """The error of a document whose child did not answer; None: nothing is wrong with it. The child is not used again."""
         ended = self._give_back(child, ended=True)
         url, allowance = turn.document.url, turn.allowance
         if not isinstance(problem, BrokenFrame | OSError):

@@ -347,7 +347,7 @@ class Zotero(Papers[ZoteroOptions]):
 
 
 def _entries(folder: Path, collection: str | None) -> list[Entry]:
-    """What the database says. It is opened as it lies there: the program may be running and hold it."""
+    """Entries of the database. It is opened as it lies there: the program may be running and hold it."""
     place = f"file:{quote(str(folder / 'zotero.sqlite'))}?mode=ro&immutable=1"
     fields, names, files = (defaultdict[int, Any](kind) for kind in (dict, list, list))
     try:

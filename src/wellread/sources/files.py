@@ -242,7 +242,7 @@ class Files(Source):
             return False  # another process is at it, or the files have changed: later
 
     def _look(self) -> list[Item]:
-        """What there is to read."""
+        """List the files to read."""
         from wellread.index.inputs import Item
 
         root = self._path if self._path.is_dir() else self._path.parent
@@ -274,7 +274,7 @@ class Files(Source):
 
 
 def _known(place: Path, items: Sequence[Item]) -> tuple[Manifest | None, dict[str, Entry], bool]:
-    """What was read, and whether it is what there is."""
+    """The index as it was read, and whether it is up to date."""
     from wellread.index import ledger
     from wellread.index.folder import existing
 

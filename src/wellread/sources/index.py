@@ -179,7 +179,7 @@ class IndexSource(Source):
             self._index = None
 
     async def _looked(self, look: Callable[[LocalIndex], Awaitable[T]]) -> T:
-        """What a look at the index finds. One index for all of it: numbers of passages belong to it as it is at a moment."""
+        """The result of a look at the index. One index for all of it: numbers of passages belong to it as it is at a moment."""
         version = _version(self._path)
         try:
             return await look(await self._current())

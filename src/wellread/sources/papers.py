@@ -81,7 +81,7 @@ class Papers(Service[Options]):
         return await self.http.kit.pages().read(pdf) if pdf else None
 
     async def _open_copy(self, doi: str) -> str:
-        """What Unpaywall knows, which wants to know who asks."""
+        """The address of an open copy, by Unpaywall, which wants to know who asks."""
         contact = mail_address(self.http.kit.environ)
         if not doi or not contact:
             return ""

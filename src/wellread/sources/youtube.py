@@ -60,7 +60,7 @@ class YouTube(InMemory):
         return made, [] if made else [f"the video has no captions in {self._options.language}"]
 
     def _captions(self) -> tuple[Payload, Payload]:
-        """What is known of the video, and its captions as YouTube writes them (json3)."""
+        """Metadata of the video, and its captions as YouTube writes them (json3)."""
         with tempfile.TemporaryDirectory(prefix="wellread-video-") as folder:
             languages = self._options.language.split(",")
             how = {"skip_download": True, "writesubtitles": True, "writeautomaticsub": True, "subtitlesformat": "json3"}

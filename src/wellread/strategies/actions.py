@@ -151,7 +151,7 @@ class Actions:
         return Observation(f"[{number}] {context.fence(self.run, inner)}", f"[{number}] {inner}")
 
     def _excerpt(self, hit: Hit, snippets: bool) -> Passage:
-        """What of a hit is shown. A passage of a local index is itself: its neighbours may join it before it is cut."""
+        """An excerpt of a hit. A passage of a local index is itself: its neighbours may join it before it is cut."""
         if hit.document is not None and hit.text:
             return hit.passage()
         whole = plain(hit.text)

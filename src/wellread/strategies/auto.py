@@ -123,7 +123,7 @@ class Auto(Recipe[AutoParams]):
         return await self._behind(run, answer, told, guided.answer_from(run, rest, shown, most=len(shown)))
 
     async def _behind(self, run: Run, before: Answer, told: _Told, going_on: Awaitable[Answer]) -> Answer:
-        """What comes of one step more, behind what was told before; that by itself where nothing comes of it."""
+        """Append the answer of one step more to what was told before; that by itself where nothing comes of it."""
         begun = told.text
         with told:
             further = await going_on

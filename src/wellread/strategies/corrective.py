@@ -60,7 +60,7 @@ class CorrectiveParams(JudgingRoles):
 
 @dataclass(slots=True)
 class _State:
-    """What travels along the graph. Mutable and private to one run: a budget may end it anywhere."""
+    """The state that travels along the graph. Mutable and private to one run: a budget may end it anywhere."""
 
     question: str
     verdict: Verdict = "ambiguous"

@@ -73,7 +73,7 @@ class DigestParams(JudgingRoles):
 
 @dataclass(slots=True)
 class _Reading:
-    """What was read so far. Mutable and private to one run."""
+    """The documents that were read so far. Mutable and private to one run."""
 
     question: str
     documents: list[Document] = field(default_factory=list[Document])
@@ -144,7 +144,7 @@ class Digest(Recipe[DigestParams]):
         return shares
 
     async def _summarise(self, run: Run, reading: _Reading, place: int) -> None:
-        """What documents say on the question; "" when they say nothing."""
+        """Summarise what documents say on the question; "" when they say nothing."""
         documents = reading.shares[place]
         model = self.params.judge(run)
         frame = {
@@ -161,7 +161,7 @@ class Digest(Recipe[DigestParams]):
         reading.summaries[place] = self._usable(run, text, blocks)
 
     def _others(self, run: Run, reading: _Reading, place: int) -> str:
-        """What the documents of other calls are about."""
+        """The beginnings of the documents of other calls."""
         others = [document for number, share in enumerate(reading.shares) if number != place for document in share]
         beginnings = [f"{document.title}: {document.passages[0].text[:_BEGINNING]} …" for document in others]
         return render("summary-others", beginnings=context.fence(run, "\n".join(beginnings))) if others else ""

@@ -57,7 +57,7 @@ class FanoutParams(AnsweringRoles):
 
 @dataclass(slots=True)
 class _Results:
-    """What was found so far. Mutable and private to one run."""
+    """The results that were found so far. Mutable and private to one run."""
 
     question: str
     queries: list[str] = field(default_factory=list[str])
@@ -130,7 +130,7 @@ class Fanout(Recipe[FanoutParams]):
             run.emit(Notice(slow))
 
     async def _hypothesis(self, run: Run, results: _Results) -> None:
-        """What an answer could look like; the question itself if the model fails at it."""
+        """Write a hypothetical answer (HyDE); the question itself if the model fails at it."""
         results.hypothesis = results.question
         try:
             text = render("fanout-hypothesis", today=run.today, question=results.question)
@@ -180,7 +180,7 @@ def _material(run: Run, passage: Passage) -> str:
 
 
 def _excerpt(hit: Hit) -> Passage:
-    """What the answer may be written from and cites: the description, or the title where there is none."""
+    """The passage that the answer may be written from and cites: the description, or the title where there is none."""
     return lookup.excerpt(hit, lookup.description(hit) or plain(hit.title))
 
 

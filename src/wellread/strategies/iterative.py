@@ -200,7 +200,7 @@ class Research(Agent):
         return self.question
 
     def _reminder(self) -> str:
-        """What a model is told that has stopped without its notes, or that may not search any more."""
+        """The reminder for a model that has stopped without its notes, or that may not search any more."""
         gone = self.run.source.name in self.run.withdrawn
         why = (
             "The source cannot be reached, so no searches are left." if gone else "You have stopped." if self._left else _USED_UP
@@ -208,7 +208,7 @@ class Research(Agent):
         return render("iterative-information", why=why)
 
     async def _look_up(self, asked: Sequence[str | None]) -> list[str]:
-        """What is shown for each query: results, or why there are none. Searches run at the same time."""
+        """Search, and say for each query what was found, or why nothing was. Searches run at the same time."""
         allowed = [query for query in asked if query][: self._left]
         space = self.space(self.tokens)
         loaded = await self.search_all(allowed)
@@ -307,7 +307,7 @@ def generated(model: Model, completion: Completion) -> int:
 
 
 def _query_of(call: ToolCall) -> str | None:
-    """What a call asks for; None when it asks for another tool or for nothing."""
+    """The query of a tool call; None when it asks for another tool or for nothing."""
     value = call.arguments.get("query", "") if call.name == "search" else ""
     return " ".join(value.split()) or None if isinstance(value, str) else None
 

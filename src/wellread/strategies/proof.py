@@ -101,7 +101,7 @@ async def _carried(run: Run, sentences: Sequence[Sentence], model: Model) -> dic
 
 
 def _wrong(found: Sequence[int], called: Mapping[int, Line]) -> str | None:
-    """What shows that a model did not read, or did as somebody told it."""
+    """A sign that a model did not read, or did as somebody told it; None where there is none."""
     if not called.keys() >= set(found):
         return "finds fault with sentences that it was not asked about"
     marked = {called[number][0] for number in found}

@@ -118,7 +118,7 @@ class Quote(Recipe[QuoteParams]):
     async def _tell(
         self, run: Run, text: str, sure: float, near: Sequence[Near], short: str | None = None, missing: Sequence[str] = ()
     ) -> Answer:
-        """What is quoted, as the answer; where it is not sure enough as a probable one, with what else to try."""
+        """Tell the quotes as the answer; where it is not sure enough as a probable one, with what else to try."""
         run.emit(AnswerDelta(text))
         known = sure >= self.params.min_confidence
         return await run.answer(
@@ -296,7 +296,7 @@ def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:
 
 
 def _in_context(one: Candidate) -> Candidate:
-    """What tells an answer, with what stands beside it and belongs to it."""
+    """A sentence that tells an answer, with what stands beside it and belongs to it."""
     start, end = with_context(one.passage.text, one.start, one.end)
     return replace(one, start=start, end=end)
 

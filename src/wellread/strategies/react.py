@@ -185,7 +185,7 @@ class _Thinking(Agent):
 
 
 def _turns_left(count: int) -> str:
-    """What a model is told of its turns, after each observation."""
+    """The note on how many turns are left, after each observation."""
     return (
         f"({count} turns left, one for each action.)"
         if count > 1

@@ -68,7 +68,7 @@ class Inert:
         return "".join(parts)
 
     def _made(self, text: str, match: re.Match[str], *, final: bool) -> tuple[str, int] | None:
-        """What a sign becomes, and where to read on; None when more must come first."""
+        """The replacement of a sign, and where to read on; None when more must come first."""
         sign, after = match[0], match.end()
         if sign == "](":
             target = LINK_TARGET.match(text, match.start() + 1)

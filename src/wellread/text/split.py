@@ -44,7 +44,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What passages are put together from: a block, or a part of a long one."""
+    """A part that passages are put together from: a block, or a part of a long one."""
 
     joint: str  # what joins it to the one before
     text: str
