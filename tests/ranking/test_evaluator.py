@@ -74,6 +74,25 @@ async def test_what_was_judged_is_not_judged_again(monkeypatch: pytest.MonkeyPat
     assert read == [2, 2, 2, 2]  # only so many are kept: the first two are gone
 
 
+async def test_who_asks_the_same_at_the_same_time_waits_for_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+
+    async def slow(self: Judge, question: str, chains: Sequence[Chain]) -> list[Verdict]:
+        begun.append(question)
+        await asyncio.sleep(0.01)
+        return [Verdict(1.0)] * len(chains)
+
+    monkeypatch.setattr(Judge, "judged", slow)
+    evaluator, chains = Evaluator(), [(WOMBAT,), (TITAN,)]
+    asked = [asyncio.create_task(evaluator.judge(question, chains)) for question in (QUESTION, QUESTION, "Another?", QUESTION)]
+    await asyncio.sleep(0)
+    asked[0].cancel()  # who waited for it reads by himself, and the third waits for that
+    with pytest.raises(asyncio.CancelledError):
+        await asked[0]
+    assert [len(verdicts) for verdicts in await asyncio.gather(*asked[1:])] == [2, 2, 2]
+    assert begun == [QUESTION, "Another?", QUESTION]
+
+
 async def test_reranking_brings_the_right_passage_up(evaluator: Evaluator) -> None:
     scores = await evaluator.rerank(QUESTION, PASSAGES)
     assert max(range(4), key=lambda place: scores[place]) == 2

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from wellread.core.effort import ALLOWED, Effort, Plan
 from wellread.core.private_files import at_home
@@ -106,6 +107,7 @@ class Evaluator(Reranker, Grader, AnswerReader):
         self._threads = threads
         self._arithmetic: Choice = arithmetic
         self._known: dict[tuple[str, Chain], Verdict] = {}
+        self._asking: MutableMapping[object, asyncio.Lock] = WeakValueDictionary()  # by what is being judged, and where
 
     @cached_property
     def _judge(self) -> Judge:
@@ -210,7 +212,13 @@ class Evaluator(Reranker, Grader, AnswerReader):
         """The model's verdict on each chain; cancelling stops it between batches.
 
         Verdicts are kept for a while: where the first few passages were not enough, they are asked for again with the others.
+        Who asks the same at the same time as another waits for that one's.
         """
+        same = asyncio.get_running_loop(), question, tuple(chains)
+        async with self._asking.setdefault(same, asyncio.Lock()):
+            return await self._judged(question, chains)
+
+    async def _judged(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
         known = {chain: verdict for chain in chains if (verdict := self._known.get((question, chain))) is not None}
         new = [chain for chain in dict.fromkeys(chains) if chain not in known]
         if new:
