@@ -67,16 +67,13 @@ def parse_model(text: str) -> Spec:
     if not head or _find("models", provider := head.partition(":")[0]):
         return parse_spec(text)
     close = difflib.get_close_matches(provider, names("models"), n=1)
-    meant = f"{close[0]}:{head.partition(':')[2]}" if close else f"{_seller(head)}:{head}"
-    there = ", ".join(f"{name}:NAME" for name in names("models"))
-    raise UsageError(f"unknown model {public(head)!r} (did you mean {public(meant)}?); there are: {there}")
-
-
-def _seller(model: str) -> str:
-    """The provider that has a model of that name by the tables of prices; else it is one to be run by oneself."""
     from wellread.models.prices import Tariff
 
-    return next((name for name in ("openai", "anthropic") if Tariff(model, name).window()), "ollama")
+    # the provider that has a model of that name by the tables of prices; else it is one to be run by oneself
+    seller = next((name for name in ("openai", "anthropic") if Tariff(head, name).window()), "ollama")
+    meant = f"{close[0]}:{head.partition(':')[2]}" if close else f"{seller}:{head}"
+    there = ", ".join(f"{name}:NAME" for name in names("models"))
+    raise UsageError(f"unknown model {public(head)!r} (did you mean {public(meant)}?); there are: {there}")
 
 
 def _find(kind: Kind, name: str) -> EntryPoint | None:

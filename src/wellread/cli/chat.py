@@ -67,7 +67,14 @@ class Conversation:
             engine = engine.changed(self.settings, also=[self.earlier])
         answer = await show.followed(engine.stream(question, params=self.params, history=self.turns), display)
         assert answer is not None
-        self._keep(answer)
+        self.last = answer
+        if self.settings.cache:
+            opening.keep(opening.cited(answer), answer.text)
+        self.earlier.remember(answer)
+        if answer.told:
+            self.turns.append((answer.question, answer.told))
+        if answer.told and self.file is not None:
+            _append(self.file, codec.dumps({"question": answer.question, "answer": answer.told}) + "\n")
         return answer
 
     def clear(self) -> None:
@@ -76,17 +83,6 @@ class Conversation:
         self.last = None
         if self.file is not None:
             self.file.unlink(missing_ok=True)
-
-    def _keep(self, answer: Answer) -> None:
-        self.last = answer
-        if self.settings.cache:
-            opening.keep(opening.cited(answer), answer.text)
-        self.earlier.remember(answer)
-        if not answer.told:
-            return
-        self.turns.append((answer.question, answer.told))
-        if self.file is not None:
-            _append(self.file, codec.dumps({"question": answer.question, "answer": answer.told}) + "\n")
 
 
 async def _chat(talk: Conversation) -> None:

@@ -361,17 +361,13 @@ def _embedded(module: Any, place: Place, order: Order, progress: Progress, told:
     if not sum(counts):
         place.remove(BUILDING)
         raise IndexFault(f"{order.origin}: there is no passage in it")
-    made = _embed(module, work, order, blocks(counts), progress)
-    return _Embedded(work, [block.pieces for block in made], language_of_all(work, counts))
-
-
-def _embed(module: Any, work: Place, order: Order, todo: Sequence[Block], progress: Progress) -> list[Embedded]:
-    about = About(order.embedder, order.dimensions, order.origin)
+    todo, about = blocks(counts), About(order.embedder, order.dimensions, order.origin)
     make = (f"{order.embedder}:{order.dimensions}", order.make)
-    first = _run(module, embed, [(work, todo[0], order.shards, about, make)], progress, "blocks", order.gpus)
-    settled = replace(about, scale=first[0].scale)
-    jobs = [(work, block, order.shards, settled, make) for block in todo[1:]]
-    return [*first, *_run(module, embed, jobs, progress, "blocks", order.gpus)]
+    made: list[Embedded] = _run(module, embed, [(work, todo[0], order.shards, about, make)], progress, "blocks", order.gpus)
+    settled = replace(about, scale=made[0].scale)
+    rest = [(work, block, order.shards, settled, make) for block in todo[1:]]
+    made += _run(module, embed, rest, progress, "blocks", order.gpus)
+    return _Embedded(work, [block.pieces for block in made], language_of_all(work, counts))
 
 
 def _run(

@@ -99,7 +99,17 @@ class MergedIndex:
         vector = await query_vector(text, asked, self.embedder, self.dimensions, "the index")
         wanted = Wanted(words, None if vector is None else vector.tobytes(), depth, options, len(self.members), limit)
         found, missing = await self._everywhere(lambda peer: peer.candidates(wanted))
-        return await self._ranked(text, found, wanted, missing)
+        ranked = fused_of(list(found.values()), wanted)[: max(LOOKED_AT, wanted.limit)]
+        lines, lost = await self._lines([place for place, _ in ranked], found)
+        ranked = [item for item in ranked if item[0] in lines]
+        if options.fusion != "ranks":
+            ranked = weigh_titles(
+                text, ranked, lambda place: _read(texts.title_of, lines[place]), lambda place: _passage(lines[place])
+            )
+        best = tuple(as_hit(_passage(lines[place]), score) for place, score in ranked[:limit])
+        gone = sorted({*missing, *lost})
+        missed, total = (sum(one.passages for one in some) for some in ([self.members[number] for number in gone], self.members))
+        return Outcome(best, 1 - missed / max(1, total), tuple(self.members[number].name for number in gone))
 
     def close(self) -> None:
         """Let go of what is in this process."""
@@ -128,21 +138,6 @@ class MergedIndex:
             raise next(iter(missing.values()))
         in_order = sorted((item for some in found.values() for item in some), key=lambda item: item[0])
         return await asyncio.to_thread(lambda: [as_hit(_passage(line), 0.0) for _, line in in_order])  # of a book: thousands
-
-    async def _ranked(
-        self, text: str, found: Mapping[int, Candidates], wanted: Wanted, missing: Mapping[int, ShardGone]
-    ) -> Outcome:
-        ranked = fused_of(list(found.values()), wanted)[: max(LOOKED_AT, wanted.limit)]
-        lines, lost = await self._lines([place for place, _ in ranked], found)
-        ranked = [item for item in ranked if item[0] in lines]
-        if wanted.options.fusion != "ranks":
-            ranked = weigh_titles(
-                text, ranked, lambda place: _read(texts.title_of, lines[place]), lambda place: _passage(lines[place])
-            )
-        best = tuple(as_hit(_passage(lines[place]), score) for place, score in ranked[: wanted.limit])
-        gone = sorted({*missing, *lost})
-        missed, total = (sum(one.passages for one in some) for some in ([self.members[number] for number in gone], self.members))
-        return Outcome(best, 1 - missed / max(1, total), tuple(self.members[number].name for number in gone))
 
     async def _lines(
         self, places: Sequence[int], found: Mapping[int, Candidates]

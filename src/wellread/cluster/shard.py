@@ -178,20 +178,15 @@ def _write_words(folder: Path, passages: Iterable[Passage], language: str) -> No
     (folder / "numbers").write_bytes(order.astype(np.uint32).tobytes())
     (folder / "starts").write_bytes(starts.tobytes())
     np.array([len(starts) - 1, *(tokens[field] for field in FIELDS)], np.int64).tofile(folder / "own")
-    _counted(folder / "terms", len(numbers))[order].tofile(folder / "held")
+    held, every = np.zeros(len(numbers), np.int64), mapped(folder / "terms", np.uint32)  # how often each number stands there
+    for start in range(0, len(every), _AT_ONCE):
+        held += np.bincount(every[start : start + _AT_ONCE], minlength=len(held))
+    held[order].tofile(folder / "held")
 
 
 def _rarities(sums: NDArray[np.int64], holding: NDArray[np.int64]) -> NDArray[np.float64]:
     """Of terms that so many passages of a collection hold."""
     return np.log1p((sums[0] - holding + 0.5) / (holding + 0.5))
-
-
-def _counted(path: Path, size: int) -> NDArray[np.int64]:
-    """How often each number stands in a file of them."""
-    total, numbers = np.zeros(size, np.int64), mapped(path, np.uint32)
-    for start in range(0, len(numbers), _AT_ONCE):
-        total += np.bincount(numbers[start : start + _AT_ONCE], minlength=size)
-    return total
 
 
 _SPARE = 20  # passages for the case that a shard has more than its share of the best
@@ -277,9 +272,14 @@ class Shard:
         first = [row for row, _ in fused(found, wanted.share(wanted.depth), wanted.options)]
         order = np.concatenate([np.searchsorted(found.rows, first), np.flatnonzero(~np.isin(found.rows, first))])
         rows = found.rows[order]
-        lines = self._first_lines(rows[: wanted.share(max(LOOKED_AT, wanted.limit))].tolist())
+        lines, room = list[bytes](), _MOST_BYTES
+        for row in rows[: wanted.share(max(LOOKED_AT, wanted.limit))].tolist():
+            line = self.index.line(row)
+            if (room := room - len(line)) < 0:
+                break
+            lines.append(line)
         scores = (column[order] for column in (found.words, found.meaning, found.near))
-        return Candidates.of(rows, self.ordinals[rows], *scores, lines=lines)
+        return Candidates.of(rows, self.ordinals[rows], *scores, lines=tuple(lines))
 
     def lines(self, rows: Sequence[int]) -> list[bytes]:
         """Passages as they are stored."""
@@ -297,17 +297,6 @@ class Shard:
 
     def _placed(self, rows: Sequence[int]) -> list[tuple[int, bytes]]:
         return [(int(self.ordinals[row]), self.index.line(row)) for row in rows]
-
-    def _first_lines(self, rows: Sequence[int]) -> tuple[bytes, ...]:
-        found: list[bytes] = []
-        room = _MOST_BYTES
-        for row in rows:
-            line = self.index.line(row)
-            room -= len(line)
-            if room < 0:
-                break
-            found.append(line)
-        return tuple(found)
 
     def _by_words(self, wanted: Wanted) -> Ranked:
         if not wanted.words or not self.index.manifest.words:

@@ -325,7 +325,9 @@ class Growing:
                 async for read in arriving:
                     await unbroken(self._take, read)
                     progress("passages", self.passages, None)
-                    if self._is_due():
+                    now = time.monotonic()
+                    wait = min(self._options.checkpoint_seconds, max(_SOON, _SHARE * (now - self._begun)))
+                    if self._changed and now - self._published >= wait:
                         await unbroken(self.publish)
         except BaseException:
             with suppress(WellreadError, OSError):
@@ -428,11 +430,6 @@ class Growing:
         self._gone |= gone
         self.entries[read.entry.name] = read.entry
         self._changed = True
-
-    def _is_due(self) -> bool:
-        now = time.monotonic()
-        wait = min(self._options.checkpoint_seconds, max(_SOON, _SHARE * (now - self._begun)))
-        return self._changed and now - self._published >= wait
 
     def _finished(self, writer: SegmentWriter, language: str | None) -> Segment:
         try:

@@ -73,24 +73,21 @@ def findings() -> list[Finding]:
 
 
 def _settings() -> Finding:
-    path = settings_module.config_path()
-    try:
-        _check_tables(settings_module.load())
-    except WellreadError as problem:
-        return Finding("problem", f"settings: {problem}", f"correct {path} or the WELLREAD_* variable")
-    return Finding("ok", f"settings: {path if path.exists() else 'defaults (no ' + str(path) + ')'}")
-
-
-def _check_tables(settings: Settings) -> None:
-    """What is only looked at when a strategy or the server starts."""
+    """Its tables too, which are only looked at when a strategy or the server starts."""
     from wellread import plugins
     from wellread.parameters import fill
     from wellread.server import options as server_options
 
-    for name, values in settings.params.items():
-        kind: Any = plugins.load("strategies", name)
-        fill(kind.Params, values, f"strategy {name}")
-    server_options.load(settings, {})
+    path = settings_module.config_path()
+    try:
+        settings = settings_module.load()
+        for name, values in settings.params.items():
+            kind: Any = plugins.load("strategies", name)
+            fill(kind.Params, values, f"strategy {name}")
+        server_options.load(settings, {})
+    except WellreadError as problem:
+        return Finding("problem", f"settings: {problem}", f"correct {path} or the WELLREAD_* variable")
+    return Finding("ok", f"settings: {path if path.exists() else 'defaults (no ' + str(path) + ')'}")
 
 
 def _weights() -> Iterator[Finding]:

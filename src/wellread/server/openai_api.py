@@ -29,6 +29,7 @@ from wellread.server.openai_format import PREFIX, Message, Refused
 from wellread.server.session import NO_RUN, Ending, Here, Session, Telling
 from wellread.server.sse import EventStream, Whole
 from wellread.server.viewer import NotThere
+from wellread.types import Usage
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 _GONE = shapes.refusals(400, 404, 422, error=openai_format.ERROR)
@@ -295,23 +296,6 @@ def text_part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
 
 
-def _metadata(answer: AnswerJson) -> dict[str, str]:
-    """What the protocol has no field for; its metadata are words."""
-    names = ("outcome", "reason", "short", "sure", "understood", "asks")
-    return {name: str(said)[:512] for name in names if (said := getattr(answer, name)) is not None}
-
-
-def _usage(answer: AnswerJson) -> dict[str, Any]:
-    read, written = answer.used.input_tokens, answer.used.output_tokens
-    return {
-        "input_tokens": read,
-        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens": written,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": read + written,
-    }
-
-
 @dataclass(slots=True)
 class Script:
     """One response of the protocol: the object itself, and its events, numbered and in order."""
@@ -332,6 +316,8 @@ class Script:
     def response(self, state: str, output: list[dict[str, Any]], ending: Ending | None = None) -> dict[str, Any]:
         """The object itself."""
         answer, error, cut = ending.answer if ending else None, None, state == "incomplete"
+        used = answer.used if answer else Usage()
+        words = ("outcome", "reason", "short", "sure", "understood", "asks")  # for which the protocol has no field
         if ending and state == "failed":
             error = openai_format.fault(ending.status, ending.problem or "the run failed", code="server_error")
         return {
@@ -345,11 +331,19 @@ class Script:
             "incomplete_details": {"reason": "max_output_tokens", "message": answer.reason} if answer and cut else None,
             "model": self.model,
             "output": output,
-            "usage": _usage(answer) if answer else None,
+            "usage": {
+                "input_tokens": used.input_tokens,
+                "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+                "output_tokens": used.output_tokens,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": used.input_tokens + used.output_tokens,
+            }
+            if answer
+            else None,
             "previous_response_id": self.previous,
             "store": self.store,
             **_LEFT_ASIDE,
-            "metadata": _metadata(answer) if answer else {},
+            "metadata": {name: str(said)[:512] for name in words if (said := getattr(answer, name, None)) is not None},
         }
 
     def message(self, state: str, *parts: dict[str, Any]) -> dict[str, Any]:

@@ -360,8 +360,11 @@ class Peers:
         due = time.monotonic() - self._beaten >= BEAT
         if due:
             await self._beat(work)
-        if work.live:
-            await self._obey(work)
+        sql = "SELECT id FROM runs WHERE server = ? AND state = 'running' AND stop"
+        for (run,) in await self._history.rows(sql, (self._server,)) if work.live else ():
+            if str(run) not in self._stopping:
+                task = self._stopping[str(run)] = asyncio.create_task(work.stop(str(run)))
+                task.add_done_callback(lambda _, run=str(run): self._stopping.pop(run, None))
         if self._mirrors:
             await self._read(check=due)
 
@@ -375,13 +378,6 @@ class Peers:
             await self._history.commit([(_FORGET_SILENT, (SILENT, SILENT)), end_orphans()])
             await work.settle()
         self._beaten = time.monotonic()
-
-    async def _obey(self, work: Runs) -> None:
-        sql = "SELECT id FROM runs WHERE server = ? AND state = 'running' AND stop"
-        for (run,) in await self._history.rows(sql, (self._server,)):
-            if str(run) not in self._stopping:
-                task = self._stopping[str(run)] = asyncio.create_task(work.stop(str(run)))
-                task.add_done_callback(lambda _, run=str(run): self._stopping.pop(run, None))
 
     async def _read(self, *, check: bool) -> None:
         """What is new in all runs that somebody here follows, in one statement."""

@@ -172,7 +172,8 @@ def _fates(seen: Sequence[events.Event], answer: AnswerJson | None) -> list[Fate
     fates = [
         Fate(one, name(hit), query, place, *_verdict(one, number, cited, graded.get(one), kept if ranked else None), number)
         for one, (hit, query, place) in found.items()
-        for number in [_best(numbers.get(one, ()), cited)]
+        for some in [numbers.get(one, [])]  # of a page's parts, one that the answer cites
+        for number in [next((number for number in some if number in cited), some[0] if some else None)]
     ]
     order = ("cited", "shown", "dropped")
     return sorted(fates, key=lambda fate: (order.index(fate.verdict), fate.number or 0, fate.place))
@@ -182,11 +183,6 @@ def _joined(passage: Passage, found: Mapping[str, tuple[Hit, str, int]]) -> list
     """Hits of the same document whose words stand in the passage: neighbours are shown as one."""
     hits = (hit for hit, _, _ in found.values() if hit.document == passage.document is not None and hit.id != passage.id)
     return [hit.id for hit in hits if hit.text and hit.text in passage.text]
-
-
-def _best(numbers: Sequence[int], cited: set[int]) -> int | None:
-    """Of the numbers of a page's parts, one that the answer cites."""
-    return next((number for number in numbers if number in cited), numbers[0] if numbers else None)
 
 
 def _verdict(

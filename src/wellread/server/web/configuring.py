@@ -280,7 +280,14 @@ def is_owner(ends: Ends | None) -> bool:
     if ends is None or not is_loopback(ends[0][0]):
         return False
     tables = [rows for path in _TABLES if (rows := _rows(path)) is not None]
-    return not tables or _user(ends, tables) in (os.geteuid(), 0)
+    if not tables:
+        return True
+    # It is told by both ends, and while it is held: a port can have other connections, and the kernel writes root for one that
+    # was closed.
+    (client, port), (server, own) = ends
+    wanted = {(f"{a}:{port:04X}", f"{b}:{own:04X}", _ESTABLISHED) for a, b in product(_forms(client), _forms(server))}
+    user = next((int(row[7]) for rows in tables for row in rows if tuple(row[1:4]) in wanted), None)
+    return user in (os.geteuid(), 0)
 
 
 def _rows(table: Path) -> list[list[str]] | None:
@@ -288,14 +295,6 @@ def _rows(table: Path) -> list[list[str]] | None:
         return [line.split() for line in table.read_text().splitlines()[1:]]
     except OSError:
         return None
-
-
-def _user(ends: Ends, tables: Sequence[list[list[str]]]) -> int | None:
-    """Who holds the client's end. It is told by both ends, and while it is held: a port can have other connections, and the
-    kernel writes root for one that was closed."""
-    (client, port), (server, own) = ends
-    wanted = {(f"{a}:{port:04X}", f"{b}:{own:04X}", _ESTABLISHED) for a, b in product(_forms(client), _forms(server))}
-    return next((int(row[7]) for rows in tables for row in rows if tuple(row[1:4]) in wanted), None)
 
 
 def _forms(host: str) -> tuple[str, ...]:

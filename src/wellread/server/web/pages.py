@@ -258,7 +258,10 @@ def describe(schema: Schema) -> Safe:
 
 def _operation(path: str, method: str, one: Schema, schema: Schema) -> Safe:
     head = el("h2", el("span", method.upper(), class_=f"method {method}"), " ", el("code", path))
-    rows = [_parameter(parameter) for parameter in one.get("parameters", ())]
+    rows: list[Safe] = []
+    for parameter in one.get("parameters", ()):
+        about = parameter.get("description") or parameter.get("schema", {}).get("description") or ""
+        rows.append(el("li", el("code", parameter["name"]), " ", el("small", parameter["in"]), " ", about))
     table = el("ul", *rows, class_="parameters") if rows else None
     statuses = ", ".join(one.get("responses", {}))
     said, answers = el("p", _words(one.get("description", ""))), el("p", f"Answers: {statuses}", class_="facts")
@@ -268,11 +271,6 @@ def _operation(path: str, method: str, one: Schema, schema: Schema) -> Safe:
 def _words(text: str) -> Safe:
     """What stands between backticks is code."""
     return join(*(el("code", part) if number % 2 else part for number, part in enumerate(text.split("`"))))
-
-
-def _parameter(parameter: Schema) -> Safe:
-    about = parameter.get("description") or parameter.get("schema", {}).get("description") or ""
-    return el("li", el("code", parameter["name"]), " ", el("small", parameter["in"]), " ", about)
 
 
 def _example(one: Schema, schema: Schema) -> Safe | None:
