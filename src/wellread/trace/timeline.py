@@ -7,6 +7,7 @@ It is made of a run's events, live or from the file of a trace (`--trace`) or a 
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import zlib
@@ -19,7 +20,7 @@ from typing import Any
 
 from wellread import events
 from wellread.answer_json import AnswerJson
-from wellread.core.codec import Json, decode, encode, loads
+from wellread.core.codec import Json, decode, encode
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, UsageError, optional
 from wellread.replay.record import lines_of
@@ -81,10 +82,10 @@ class Timeline:
 def load(path: Path) -> Timeline:
     """The story in a trace or a recording."""
     try:
-        lines: list[Any] = [encodable(loads(object, line)) for line in lines_of(path) if line.strip()]
+        lines: list[Any] = [encodable(json.loads(line)) for line in lines_of(path) if line.strip()]  # NaN, too
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no such file") from None
-    except (OSError, ValueError, EOFError, zlib.error) as problem:
+    except (OSError, ValueError, EOFError, zlib.error, RecursionError) as problem:
         raise DamagedFile(f"{path} is not a trace: {problem}") from None
     told: list[Json] = [line for line in lines if isinstance(line, dict) and "event" in line]
     if not told:
