@@ -19,7 +19,7 @@ from wellread.ranking.evaluator import Evaluator
 from wellread.run import Run
 from wellread.settings import Settings
 from wellread.strategies.proof import proofread
-from wellread.types import Capabilities, Judgement, Passage
+from wellread.types import Capabilities, Claim, Judgement, Passage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -38,11 +38,9 @@ class Says(AnswerReader):
         self.judgement = None if carried is None else Judgement(carried, sure)
         self.asked: list[str] = []
 
-    async def carries(
-        self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()
-    ) -> Judgement | None:
-        self.asked.append(claim)
-        return self.judgement
+    async def carries(self, claims: Sequence[Claim]) -> Sequence[Judgement]:
+        self.asked += [one.text for one in claims]
+        return [self.judgement] * len(claims) if self.judgement else ()
 
 
 @pytest.mark.parametrize(
@@ -129,6 +127,18 @@ def test_the_shipped_verifier_reads_who_it_was() -> None:
     wrong = reader.weigh("Gary Groves was born in Swindon and lives in Bath.", [BOXER])
     right = reader.weigh("Olaf Reed was born in Swindon and lives in Bath.", [BOXER])
     assert right > wrong + 1
+
+
+@needs_weights
+async def test_sentences_are_read_together_as_they_are_alone() -> None:
+    """One call for all of an answer, of any length, and the verdicts in their order."""
+    texts = ["Reed lives in Bath.", "Gary Groves was born in Swindon.", "Reed, a boxer, won against Tim Cooper on points.", "No."]
+    claims = [Claim(text, [BOXER] * (1 + place), 0.5) for place, text in enumerate(texts)]
+    reader = Evaluator()
+    alone = [one for claim in claims for one in await reader.carries([claim])]
+    assert [*await reader.carries(claims)] == alone
+    assert [one.carried for one in alone[:2]] == [True, False]
+    assert [*await reader.carries([])] == []
 
 
 @needs_weights

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 from wellread.core.effort import Effort
 from wellread.errors import UsageError
-from wellread.types import Capabilities, Completion, Grade, Hit, Judgement, Original, Page, Passage, Prompt, Query
+from wellread.types import Capabilities, Claim, Completion, Grade, Hit, Judgement, Original, Page, Passage, Prompt, Query
 
 if TYPE_CHECKING:
     import numpy as np
@@ -175,12 +175,9 @@ class Grader(Judge):
 class AnswerReader(Judge):
     """Says whether passages carry what an answer tells; the evaluator, which also follows them and reads the answer."""
 
-    async def carries(
-        self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()
-    ) -> Judgement | None:
-        """Whether passages carry a sentence of which they hold so large a share, rather than one with its names `exchanged`; None
-        where it cannot tell."""
-        return None
+    async def carries(self, claims: Sequence[Claim]) -> Sequence[Judgement]:
+        """Whether their passages carry the sentences of an answer; nothing where it cannot tell."""
+        return ()
 
 
 @runtime_checkable

@@ -355,6 +355,15 @@ class Grade:
     score: float | None = None
 
 
+class Claim(NamedTuple):
+    """A sentence of an answer beside the passages that it cites, the one that holds most of it first."""
+
+    text: str
+    passages: Sequence[Passage]
+    share: float  # of the sentence that they hold
+    exchanged: Sequence[str] = ()  # the same with two names in each other's place
+
+
 class Judgement(NamedTuple):
     """Whether a sentence is carried, and whether that is sure: else somebody who reads better should be asked."""
 

@@ -326,8 +326,8 @@ class Pathfinder(Evaluator):
     plan = Plan(singles=4, firsts=1, seconds=2)
     languages = frozenset({"en"})
 
-    async def carries(self, *_: object) -> None:
-        return None
+    async def carries(self, *_: object) -> tuple[()]:
+        return ()
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: object, plan: object = None) -> Trail:
         first, second = (next(one for one in ranked if one.title == title) for title in ("Hamlet", "Shakespeare"))

@@ -354,8 +354,8 @@ async def test_passages_of_an_index_are_followed_and_the_unlikely_get_no_call() 
         plan = Plan(singles=4, firsts=1, seconds=2)
         languages = frozenset({"en"})
 
-        async def carries(self, *_: object) -> None:
-            return None
+        async def carries(self, *_: object) -> tuple[()]:
+            return ()
 
         async def trail(self, question: str, ranked: Sequence[Passage], candidates: object, plan: object = None) -> Trail:
             scores = {"Telescope": -0.2, "Middelburg": -1.0, "Soup": -9.0}

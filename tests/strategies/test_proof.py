@@ -147,7 +147,7 @@ async def test_less_effort_asks_nothing_where_the_check_is_sure(effort: Effort) 
 async def test_what_the_check_is_not_sure_of_is_asked(
     faults: tuple[str, ...], verdict: str, believed: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Verifier, "weigh", lambda *_: believed)
+    monkeypatch.setattr(Verifier, "_read", lambda _, rows: [believed] * len(rows))
     monkeypatch.setattr(verifier.shared(verifier.SHIPPED, 0), "belief", Belief(1.0, 0.0, 0.0, 0.0, (-2.0, 2.0)))
     text = "Mercury has no moons. No planet has a shorter year than Mercury, which needs 88 days for its way. [1]"
     answer, _, (prompt,) = await ask(marks(*faults), answer=text, effort="normal")

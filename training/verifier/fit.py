@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from training.evaluator.data import read_rows
 from training.verifier.prepare import part_of
 
-from wellread.citations import verdicts
 from wellread.citations.check import weighed
 from wellread.ranking.verifier import FITTED, MODEL, Verifier
 from wellread.ranking.words import WORDS
@@ -52,8 +51,8 @@ def read(row: dict[str, Any], verifier: Verifier) -> Row:
     signs = judged[-1].signs  # one sentence, or in pieces: the last has the citations
     if signs is None or not all(one.sentence.supported or one.signs for one in judged):
         return Row(true, 0.0, 0.0, all(one.sentence.supported for one in judged))
-    said = verifier.weigh(signs.body, verdicts.cited(signs))
-    return Row(true, min(MOST, max(LEAST, said)), signs.share)
+    said = verifier.weigh(signs.claim.text, signs.claim.passages)
+    return Row(true, min(MOST, max(LEAST, said)), signs.claim.share)
 
 
 def fit(sets: Sequence[Sequence[Row]]) -> NDArray[np.float64]:

@@ -73,9 +73,8 @@ def arranged(text: str) -> Line:
     return Line(tokens, stems, mentions)
 
 
-def exchanges(sentence: str) -> list[str]:
+def exchanges(line: Line, sentence: str) -> list[str]:
     """The sentence with its two names in each other's place: who did it to whom. Of more names nobody knows which belong so."""
-    line = arranged(sentence)
     names = [one for one in line.mentions if one.kind == "name"]
     if len(names) != 2 or names[0].is_same(names[1]):
         return []

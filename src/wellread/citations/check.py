@@ -23,7 +23,7 @@ from wellread.text.inert import unescaped
 from wellread.text.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
 from wellread.text.sentences import FENCE, paragraphs, prefix_end
 from wellread.text.words import Words, fold, read
-from wellread.types import Citation, Passage, Sentence, Verdict
+from wellread.types import Citation, Claim, Passage, Sentence, Verdict
 
 _HEADING = re.compile(r"#{1,6}[ \t]|\*\*[^*\n]+\*\*:?\Z|__[^_\n]+__:?\Z")
 _RULE_CELL = re.compile(r":?-*:?")
@@ -66,8 +66,7 @@ class _Claim:
 class Signs:
     """A sentence that the rules decided by signs, none of them a veto: a closer reader may come to another verdict."""
 
-    body: str
-    share: float  # of the sentence that its passages hold
+    claim: Claim
     citations: tuple[Citation, ...]
 
 
@@ -166,7 +165,7 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[V
     against = signs(reading)
     if not VETOES.isdisjoint(against):
         return "not carried", found, None
-    return "not carried" if against else "carried", found, Signs(claim.body, reading.share, found)
+    return "not carried" if against else "carried", found, Signs(reading.claim, found)
 
 
 def _concludes(claim: _Claim, asked: Asked, windows: Mapping[int, Window], evidence: Evidence) -> bool:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
 
-from wellread.citations.arrangement import Line, Mention, arranged, is_small_count
+from wellread.citations.arrangement import Line, Mention, arranged, exchanges, is_small_count
 from wellread.citations.evidence import EQUAL, Asked, Evidence, Window, union
 from wellread.text import lexicon
 from wellread.text.amounts import exchanged
 from wellread.text.dates import dates_in
 from wellread.text.words import Token, Words, read
+from wellread.types import Claim
 
 # A year, date, number, unit or name that the passages do not have, or have otherwise: no reader overrules these, at any effort.
 VETOES = frozenset(("foreign name", "foreign number", "miscounted", "other measure", "misdated", "replaced"))
@@ -45,6 +46,13 @@ class Reading:
     def share(self) -> float:
         """How much of the sentence the windows hold."""
         return self.asked.share(union(window.bits for window in self.windows.values()))
+
+    @property
+    def claim(self) -> Claim:
+        """What a closer reader is shown, the passages that hold most of it first."""
+        best = sorted(self.windows, key=lambda number: -self.asked.share(self.windows[number].bits))
+        passages = [self.evidence.sources[number].passage for number in best]
+        return Claim(self.body, passages, self.share, exchanges(self.line, self.body))
 
     @cached_property
     def near(self) -> list[tuple[float, Words]]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.citations.arrangement import exchanges
-from wellread.citations.check import Signs, Weighed, weighed
+from wellread.citations.check import Weighed, weighed
 from wellread.citations.evidence import Evidence
 from wellread.citations.missing import told
 from wellread.protocols import AnswerReader
@@ -58,26 +56,17 @@ class Read:
 
 
 async def reread(judged: Sequence[Weighed], reader_of: Callable[[], AnswerReader | None], most: int) -> tuple[list[Read], int]:
-    """The sentences with their verdicts, and how many were read, side by side; at most `most` are. The reader is asked for only
+    """The sentences with their verdicts, and how many were read; at most `most` are. The reader is asked for only
     where there is something to read; where there is none, the rules' verdicts stand."""
     reader = reader_of() if most and any(one.signs for one in judged) else None
     if reader is None:
         return [Read(one.sentence) for one in judged], 0
     chosen = [(place, one.signs) for place, one in enumerate(judged) if one.signs is not None][:most]
-    read_closely = (reader.carries(one.body, cited(one), one.share, exchanges(one.body)) for _, one in chosen)
-    said = await asyncio.gather(*read_closely)
     read = [Read(one.sentence) for one in judged]
-    for (place, signs), judgement in zip(chosen, said, strict=True):
-        if judgement is None:  # it cannot tell
-            continue
+    said = await reader.carries([signs.claim for _, signs in chosen])
+    for (place, signs), judgement in zip(chosen, said, strict=False):  # nothing is said where it cannot tell
         carried = replace(judged[place].sentence, verdict="carried", citations=signs.citations)
         doubted = replace(judged[place].sentence, verdict="not carried")
         verdict, otherwise = (carried, doubted) if judgement.carried else (doubted, carried)
         read[place] = Read(verdict, None if judgement.sure else otherwise)
     return read, len(chosen)
-
-
-def cited(signs: Signs) -> list[Passage]:
-    """The passages, the one that holds most of the sentence first."""
-    ranked = sorted(signs.citations, key=lambda one: -one.support)
-    return list({one.number: one.passage for one in ranked}.values())

@@ -39,7 +39,7 @@ from wellread.ranking.paths import (
     rank_passages,
     search_paths,
 )
-from wellread.types import Grade, Judgement, Passage, Spec
+from wellread.types import Claim, Grade, Judgement, Passage, Spec
 
 T = TypeVar("T")
 SHIPPED = Path(__file__).parent / "weights"
@@ -161,14 +161,9 @@ class Evaluator(Reranker, Grader, AnswerReader):
         probabilities = [math.exp(log_probability(verdict.relevance, self.weights)) for verdict in verdicts]
         return [Grade(probability >= 0.5, probability) for probability in probabilities]
 
-    async def carries(
-        self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()
-    ) -> Judgement | None:
-        """Whether passages carry a sentence; None where the verifier's weights are not installed."""
-        if not verifier.available(self._folder):
-            return None
-        asked = partial(self._verifier.carries, claim, passages, share, exchanged)
-        return await asyncio.get_running_loop().run_in_executor(self._verifier.pool, asked)
+    async def carries(self, claims: Sequence[Claim]) -> Sequence[Judgement]:
+        """Whether passages carry sentences; nothing where the verifier's weights are not installed."""
+        return await self._verifier.carries(claims) if verifier.available(self._folder) else ()
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None) -> Trail:
         """Search along paths that start in the first list; `candidates` finds what may follow a chain."""

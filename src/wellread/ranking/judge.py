@@ -7,11 +7,11 @@ is the embedder's: both models grew from MiniLM.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.core.effort import Windows
-from wellread.core.processors import available_processors, workers
+from wellread.core.processors import available_processors, queued, workers
 from wellread.core.unicode_safety import encodable
 from wellread.embedding.arithmetic import Arithmetic
 from wellread.embedding.batches import by_length, padded
@@ -117,7 +117,7 @@ class Judge:
         self._form = form
         self._floor = np.array(floor, np.float32)  # rows that are below it after half of the layers end there
         self._read = remembered(6_000_000)(self._read_now)
-        self._pool = workers("wellread-evaluator", self._threads)
+        self._pool = readers(self._threads)
 
     def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
         """A verdict on each chain, in order."""
@@ -126,16 +126,9 @@ class Judge:
         return work.found
 
     async def judged(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
-        """The same beside an event loop. All runs of a process share the threads: their batches stand in one queue, and who is
-        cancelled leaves it."""
-        loop = asyncio.get_running_loop()
-        work = await loop.run_in_executor(self._pool, self._begun, question, chains)
-        batches = [loop.run_in_executor(self._pool, self._finish, work, batch) for batch in work.batches]
-        try:
-            await asyncio.gather(*batches)
-        finally:
-            for batch in batches:
-                batch.cancel()
+        """The same beside an event loop."""
+        (work,) = await queued(self._pool, partial(self._begun, question), [chains])
+        await queued(self._pool, partial(self._finish, work), work.batches)
         return work.found
 
     def _begun(self, question: str, chains: Sequence[Chain]) -> _Work:
@@ -146,9 +139,7 @@ class Judge:
             build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._windows)
             for chain in chains
         ]
-        # The longest first, so that the threads end together.
-        batches = [*by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS, most=_MOST_ROWS, multiple=STEP)][::-1]
-        return _Work(chains, rows, batches, [hopeless(-12.0)] * len(rows))
+        return _Work(chains, rows, batches(rows), [hopeless(-12.0)] * len(rows))
 
     def _finish(self, work: _Work, batch: Sequence[int]) -> None:
         session, _ = self._open()
@@ -211,6 +202,17 @@ class Judge:
 
     def _open(self) -> tuple[Session, Tokenizer]:
         return opened(self._model_file, self._tokenizer_file, self._form, self._threads)
+
+
+def batches(rows: Sequence[Row]) -> list[list[int]]:
+    """Rows of like length by their places, the longest first, so that the threads end together."""
+    return [*by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS, most=_MOST_ROWS, multiple=STEP)][::-1]
+
+
+@cache
+def readers(threads: int) -> ThreadPoolExecutor:
+    """The threads on which all runs of a process have evaluator and verifier read."""
+    return workers("wellread-evaluator", threads)
 
 
 def opened(model: Path, tokenizer: Path, form: Form = AS_SHIPPED, threads: int = 0) -> tuple[Session, Tokenizer]:

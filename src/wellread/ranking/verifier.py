@@ -9,21 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from wellread.core.effort import Windows
-from wellread.core.processors import workers
+from wellread.core.processors import available_processors, queued
 from wellread.core.unicode_safety import encodable
 from wellread.embedding.batches import padded
 from wellread.embedding.layout import read_json, verify_files
 from wellread.errors import DamagedFile, EmbedderError, panics_as
-from wellread.ranking.inputs import Ids, Tokens, build_row, pad_rows
-from wellread.ranking.judge import MAX_CHARACTERS, MAX_TOKENS, STEP, opened
+from wellread.ranking.inputs import Ids, Row, Tokens, build_row, pad_rows
+from wellread.ranking.judge import MAX_CHARACTERS, MAX_TOKENS, STEP, batches, opened, readers
 from wellread.ranking.words import WORDS, words_in
-from wellread.types import Judgement, Passage
+from wellread.types import Claim, Judgement, Passage
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -35,6 +36,7 @@ EMBEDDER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-
 WINDOWS = Windows(question=96, title=24, alone=272, known=176, judged=176, total=448)
 MOST_PASSAGES = 4  # that are read beside one sentence
 _MOST = 8.0  # of a logit, either way
+Pair: TypeAlias = tuple[str, Sequence[Passage]]
 
 
 class Belief(NamedTuple):
@@ -79,8 +81,7 @@ class Verifier:
 
     def __init__(self, folder: Path = SHIPPED, threads: int = 0) -> None:
         self._folder = folder
-        # Sentences are read side by side, each on a thread of its own; all runs of a process stand in one queue.
-        self.pool = workers("wellread-verifier", threads)
+        self._pool = readers(threads or available_processors())
 
     @cached_property
     def belief(self) -> Belief:
@@ -93,27 +94,45 @@ class Verifier:
         except (KeyError, TypeError, ValueError) as problem:
             raise DamagedFile(f"{self._folder / FITTED} holds no weights that fit this version") from problem
 
-    def carries(self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()) -> Judgement:
-        """Whether the passages carry the claim, and do so rather than the same with two names exchanged."""
-        said = self.weigh(claim, passages)
-        judgement = self.belief.judge(said, share)
-        if judgement.carried and any(self.weigh(other, passages) > said + self.belief.margin for other in exchanged):
-            return Judgement(carried=False, sure=False)
-        return judgement
+    async def carries(self, claims: Sequence[Claim]) -> list[Judgement]:
+        """Whether their passages carry the claims, and do so rather than the same with two names exchanged."""
+        said = await self._weighed([(one.text, one.passages) for one in claims])
+        judged = [self.belief.judge(logit, one.share) for logit, one in zip(said, claims, strict=True)]
+        passing = [place for place, one in enumerate(judged) if one.carried]
+        exchanged = [(place, (other, claims[place].passages)) for place in passing for other in claims[place].exchanged]
+        for (place, _), logit in zip(exchanged, await self._weighed([pair for _, pair in exchanged]), strict=True):
+            if logit > said[place] + self.belief.margin:
+                judged[place] = Judgement(carried=False, sure=False)
+        return judged
+
+    async def _weighed(self, pairs: Sequence[Pair]) -> list[float]:
+        rows = await queued(self._pool, self._row, pairs)
+        places = batches(rows)
+        found = await queued(self._pool, self._read, [[rows[place] for place in batch] for batch in places])
+        logits = dict(zip(chain.from_iterable(places), chain.from_iterable(found), strict=True))
+        return [logits[place] for place in range(len(rows))]
 
     def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
         """How sure the passages carry the claim, as a logit."""
-        session, tokenizer = opened(self._folder / MODEL, EMBEDDER / "tokenizer.json")
-        chain = [Tokens(_ids(tokenizer, one.title), _ids(tokenizer, one.text)) for one in passages[:MOST_PASSAGES]]
-        row = build_row(_ids(tokenizer, claim), chain, WINDOWS)
-        ids, types, mask = pad_rows([row], padded(len(row.ids), STEP))
+        (logit,) = self._read([self._row((claim, passages))])
+        return logit
+
+    def _row(self, pair: Pair) -> Row:
+        _, tokenizer = opened(self._folder / MODEL, EMBEDDER / "tokenizer.json")
+        claim, passages = pair
+        told = [Tokens(_ids(tokenizer, one.title), _ids(tokenizer, one.text)) for one in passages[:MOST_PASSAGES]]
+        return build_row(_ids(tokenizer, claim), told, WINDOWS)
+
+    def _read(self, rows: Sequence[Row]) -> list[float]:
+        session, _ = opened(self._folder / MODEL, EMBEDDER / "tokenizer.json")
+        ids, types, mask = pad_rows(rows, padded(max(len(row.ids) for row in rows), STEP))
         words = words_in(self._folder).vectors(ids)
         feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask, "words": words}
         try:
             (carried,) = session.run(["carried"], feed)
         except Exception as problem:  # onnxruntime's errors have no common root but this
             raise EmbedderError(f"{self._folder / MODEL} failed: {problem}") from problem
-        return float(carried[0])
+        return [float(one) for one in carried]
 
 
 shared = cache(Verifier)

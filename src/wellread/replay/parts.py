@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from wellread.core.codec import Json, brief, decode
 from wellread.core.effort import Effort, Plan
@@ -18,7 +18,7 @@ from wellread.protocols import AnswerReader, Embedder, Grader, Model, PageReader
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict
-from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Judgement, Page, Passage, Prompt, Query
+from wellread.types import Capabilities, Claim, Completion, Grade, Hit, Hits, Judgement, Page, Passage, Prompt, Query
 
 if TYPE_CHECKING:
     import numpy as np
@@ -172,12 +172,6 @@ class PagesOnTape:
         return await self._tape.call(self._label, "read", {"url": url}, lambda: self._inner.read(url), Page)
 
 
-class _Verdict(NamedTuple):
-    """Of the verifier, where it is installed."""
-
-    judgement: Judgement | None
-
-
 class EvaluatorOnTape(Evaluator):
     """Searches along paths call back into the run, so the tape has to be under them and not around them."""
 
@@ -195,14 +189,9 @@ class EvaluatorOnTape(Evaluator):
         asked: Json = {"question": question, "chains": [_shown(chain) for chain in chains]}
         return await self._tape.call(self._label, "judge", asked, lambda: self._inner.judge(question, chains), list[Verdict])
 
-    async def carries(
-        self, claim: str, passages: Sequence[Passage], share: float, exchanged: Sequence[str] = ()
-    ) -> Judgement | None:
-        async def judged() -> _Verdict:
-            return _Verdict(await self._inner.carries(claim, passages, share, exchanged))
-
-        asked: Json = {"claim": claim, "passages": _shown(passages)}
-        return (await self._tape.call(self._label, "carries", asked, judged, _Verdict)).judgement
+    async def carries(self, claims: Sequence[Claim]) -> Sequence[Judgement]:
+        asked: Json = {"claims": [{"claim": one.text, "passages": _shown(one.passages)} for one in claims]}
+        return await self._tape.call(self._label, "carries", asked, lambda: self._inner.carries(claims), list[Judgement])
 
 
 def judge(tape: Tape, label: str, facts: Json, inner: Any = None) -> Any:
