@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 MODEL, FITTED = "verifier.onnx", "verifier.json"
 SHIPPED = Path(__file__).parent / "weights"
 EMBEDDER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2"
-WINDOWS = Windows(question=96, title=24, alone=272, known=176, judged=176, total=448)
+ONE = Windows(question=96, title=24, alone=272)
+# Of several passages together no more than of one: where most of the claim's words are is enough, in half the time.
+SEVERAL = Windows(question=96, title=24, known=120, judged=120, total=256)
 MOST_PASSAGES = 4  # that are read beside one sentence
 _MOST = 8.0  # of a logit, either way
 Pair: TypeAlias = tuple[str, Sequence[Passage]]
@@ -121,7 +123,7 @@ class Verifier:
         _, tokenizer = opened(self._folder / MODEL, EMBEDDER / "tokenizer.json")
         claim, passages = pair
         told = [Tokens(_ids(tokenizer, one.title), _ids(tokenizer, one.text)) for one in passages[:MOST_PASSAGES]]
-        return build_row(_ids(tokenizer, claim), told, WINDOWS)
+        return build_row(_ids(tokenizer, claim), told, SEVERAL if told[1:] else ONE)
 
     def _read(self, rows: Sequence[Row]) -> list[float]:
         session, _ = opened(self._folder / MODEL, EMBEDDER / "tokenizer.json")
