@@ -1,4 +1,4 @@
-"""Sentences of passages as they are, nearly as they are, and with one year, date, number, unit or name changed.
+"""Sentences of passages as they are, nearly as they are, and with one year, date, number, unit, name or "not" changed.
 
 Made by program while a test or benchmark runs, so that no text of others is kept here. The passages are drawn by a checksum.
 """
@@ -39,6 +39,10 @@ _UNIT = re.compile(rf"(?<=\d )(?:{'|'.join(sorted({word for one in _FAMILIES for
 _NAME = re.compile(r"(?<=[a-z,] )(?!(?:I|The|A|An|In|On)\b)[A-Z][a-z]{3,}(?: [A-Z][a-z]{3,})*(?![\w-])")
 
 
+_VERB = re.compile(r"\b(?:is|are|was|were|has|had|could|will|would|may|must|should)\b")
+_NOT = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot)\b|n't", re.IGNORECASE)
+
+
 class Changed(NamedTuple):
     """A sentence beside its passage; `kind` is what was changed in it, "" for nothing."""
 
@@ -70,6 +74,23 @@ def changed(given: Sequence[Passage], a_kind: int) -> list[Changed]:
             if made:
                 found[kind].append(Changed(kind, made, passage))
     return [one for ones in found.values() for one in ones]
+
+
+def denied(given: Sequence[Passage]) -> list[Changed]:
+    """A sentence of each passage with a "not" put in, or its own taken out."""
+    found: list[Changed] = []
+    for passage in given:
+        made = (_turned(one) for one in _whole(passage))
+        found += [Changed("not", text, passage) for text in made if text][:1]
+    return found
+
+
+def _turned(sentence: str) -> str | None:
+    nots = _NOT.findall(sentence)
+    place = _VERB.search(sentence)
+    if nots == ["not"]:
+        return sentence.replace(" not ", " ", 1)
+    return None if nots or not place else _put(sentence, place, f"{place[0]} not")
 
 
 def unchanged(given: Sequence[Passage]) -> list[Changed]:

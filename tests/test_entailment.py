@@ -74,6 +74,7 @@ async def test_a_reader_that_is_not_sure_leaves_the_other_verdict_too(says: bool
     [
         ("Reed fought 31 times. [1]", "not carried"),  # a number that is not there
         ("Olaf Reed was born in 1983. [1]", "not carried"),
+        ("Reed never beat Tim Cooper on points. [1]", "not carried"),  # the passage's words, and a "not"
         ("Olaf Reed was born on 18 April 1982. [1]", "not carried"),
         ("Olaf Reed was born in Swindon and lives in Leeds. [1]", "not carried"),
         ("Reed beat Tim Cooper on points. [1]", "carried"),  # the passage's own words

@@ -19,8 +19,10 @@ from wellread.text.dates import dates_in
 from wellread.text.words import Token, Words, read
 from wellread.types import Claim
 
-# A year, date, number, unit or name that the passages do not have, or have otherwise: no reader overrules these, at any effort.
-VETOES = frozenset(("foreign name", "foreign number", "miscounted", "other measure", "misdated", "replaced"))
+# A year, date, number, unit or name that the passages do not have, or have otherwise, or a "not" in their own words or gone from
+# them: no reader overrules these, at any effort.
+VETOES = frozenset(("foreign name", "foreign number", "miscounted", "other measure", "misdated", "replaced", "denied"))
+_OWN_WORDS = 0.8  # share of a sentence from which on it is in its passages' words
 _TOO_LITTLE = 0.35  # share of a sentence's weight that its passages must hold
 _LINES = 8  # sentences of the passages that are compared word by word
 _SIDE, _FRAME = 4, 6  # words that are looked at on either side, and that must be the same on both together
@@ -76,9 +78,11 @@ def signs(reading: Reading) -> list[str]:
     evidence, words, cited = reading.evidence, reading.asked.words, reading.windows
     unknown = evidence.unknown_numbers(reading.line, words, cited)
     counted = [one for one in unknown if is_small_count(one, reading.line)]
+    negated = _negated(reading)
     found = {
         "holds too little": reading.share < _TOO_LITTLE,
-        "negated": _negated(reading),
+        "negated": negated,
+        "denied": negated and (reading.share >= _OWN_WORDS if words.negated else _without_not(reading)),
         "foreign name": bool(evidence.unknown_names(words, cited)) or evidence.leads_astray(reading.body, cited),
         "foreign number": len(unknown) > len(counted),
         "miscounted": any(_is_counted_otherwise(one, reading) for one in counted),
@@ -102,6 +106,12 @@ def _negated(reading: Reading) -> bool:
         if having and all(negated for share, negated in having if share >= top - EQUAL):
             return True
     return False
+
+
+def _without_not(reading: Reading) -> bool:
+    """Whether the sentence is one of the passages, its "not" left out."""
+    said, *told = ([one.form for one in line.tokens if one.kind != "stop"] for line in (reading.line, *reading.told))
+    return any(len(said) < len(one) and said == [form for form in one if form not in lexicon.NEGATORS] for one in told)
 
 
 def _is_counted_otherwise(one: Mention, reading: Reading) -> bool:
