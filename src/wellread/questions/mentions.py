@@ -118,13 +118,13 @@ def phrases(text: str) -> list[str]:
     found: list[str] = []
     run: list[str] = []
     opened = ""  # the word before the run
-    for place, word in enumerate(words):
+    for word in words:
         folded = word.casefold()
         if _is_small(folded):
             if thing := _noun(run, opened, folded):
                 found.append(thing)
             run, opened = [], folded
-        elif not run and (opened in _BEFORE_VERBS or (place == 0 and folded.endswith("ing"))):
+        elif not run and opened in _BEFORE_VERBS:
             opened = "verb"  # "I reheat potatoes": what is done is no part of the thing
         else:
             run.append(word)
@@ -145,13 +145,9 @@ def _noun(run: list[str], opened: str, closed: str) -> str:
         return ""
     if run and closed in _BEHIND_VERBS and opened != "verb":
         run = run[:-1]
-    if run and opened in _BEING and closed in (".", "?", "to", "for"):  # "is it bad to", "is canola healthy?"
-        run = run[:-1]
-    elif run and opened in _AUXILIARY:
+    if run and opened in _AUXILIARY:
         plural = next((place for place, word in enumerate(run[:3]) if _is_plural(word)), 0)
         run = run[: plural + 1]
-    while run and run[-1].casefold().endswith("ly"):
-        run = run[:-1]
     return " ".join(run)
 
 
