@@ -137,16 +137,6 @@ def test_a_second_step_that_the_first_list_does_not_hold_is_found() -> None:
     assert ("film", "film") not in script.scored
 
 
-def test_a_third_step_follows_the_best_paths_where_the_plan_has_one() -> None:
-    logits = {("a",): 3.0, ("a", "b"): 3.0, ("a", "b", "c"): 4.0}
-    steps = {("a",): (["b"], []), ("a", "b"): (["c"], [])}
-    script = Script(lambda chain: logits.get(chain, -5.0), lambda chain: steps.get(chain, ([], [])))
-    assert order(script.run(["x", "a"], ALLOWED["high"].plan))[:3] == ["a", "b", "c"]
-    assert ("a", "b") in script.collected
-    short = Script(script.relevance, script.after)
-    assert "c" not in order(short.run(["x", "a"], ALLOWED["normal"].plan))
-
-
 def test_no_chain_is_judged_twice() -> None:
     script = Script(lambda chain: -float(len(chain)), lambda chain: (["b", "b", "a"], ["a", "b"], ["b"]))
     script.run(["a", "b", "a"], ALLOWED["high"].plan)
@@ -160,8 +150,6 @@ plans = st.builds(
     singles=st.integers(0, 8),
     firsts=st.integers(0, 3),
     seconds=st.integers(0, 5),
-    thirds=st.integers(0, 2),
-    third_width=st.integers(0, 3),
     reads=st.integers(0, 4),
 )
 

@@ -35,10 +35,10 @@ from wellread.ranking.evaluator import MODEL
 from wellread.ranking.paths import Weights
 
 # As wide as the widest plan of the engine, so that narrower ones can be replayed.
-WIDE = Plan(singles=50, firsts=5, seconds=28, thirds=3, third_width=14, reads=6)
+WIDE = Plan(singles=50, firsts=5, seconds=28, reads=6)
 NARROW = Plan(singles=24, firsts=3, seconds=11, reads=4)
 ALONE = Plan(singles=60)
-TINY = Plan(singles=4, firsts=2, seconds=2, thirds=1, third_width=1, reads=2)  # to see that it runs
+TINY = Plan(singles=4, firsts=2, seconds=2, reads=2)  # to see that it runs
 PLANS: Mapping[str, Plan] = {
     "hotpotqa": WIDE,
     "2wiki": WIDE,

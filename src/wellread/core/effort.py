@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Effort = Literal["low", "normal", "high"]
@@ -17,15 +17,13 @@ class Plan:
     firsts: int = 0  # of these, how many are followed
     seconds: int = 0  # candidates judged after each of them
     again: int = 0  # candidates more, where none of these is likely to follow
-    thirds: int = 0  # paths of two that are followed once more
-    third_width: int = 0  # candidates judged after each of those
     reads: int = 0  # chains of the best passages read at the end
     opening: int = 0  # passages judged before looking whether the answer is sure already; 0: everything is judged
 
     @property
     def pairs(self) -> int:
         """The most rows the model may have to read."""
-        return self.singles + self.firsts * (self.seconds + self.again) + self.thirds * self.third_width + self.reads
+        return self.singles + self.firsts * (self.seconds + self.again) + self.reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +52,19 @@ class Allowance:
 
 
 # Shorter windows on passages that are read together save a third of the time and cost little.
+_NORMAL = Allowance(
+    pairs=60,
+    passages=24,
+    strips=48,
+    sentences=10,
+    plan=Plan(singles=12, firsts=2, seconds=5, again=4, reads=1),
+    windows=Windows(known=112, judged=160),
+    behind=0.3,
+)
+# Searches along longer paths, 100 pairs and more, answered no more questions (docs/log/evaluator.md): high reads more of what a
+# recipe re-ranks and grades, and has a language model check its answer.
 ALLOWED: Mapping[Effort, Allowance] = {
     "low": Allowance(pairs=0, passages=0, strips=0, sentences=4, plan=Plan(singles=0), behind=0.3),
-    "normal": Allowance(
-        pairs=60,
-        passages=24,
-        strips=48,
-        sentences=10,
-        plan=Plan(singles=12, firsts=2, seconds=5, again=4, reads=1),
-        windows=Windows(known=112, judged=160),
-        behind=0.3,
-    ),
-    "high": Allowance(
-        pairs=250,
-        passages=60,
-        strips=96,
-        sentences=20,
-        plan=Plan(singles=40, firsts=3, seconds=20, thirds=2, third_width=12, reads=3),
-    ),
+    "normal": _NORMAL,
+    "high": replace(_NORMAL, pairs=250, passages=60, strips=96, sentences=20),
 }

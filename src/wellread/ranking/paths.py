@@ -9,7 +9,7 @@ The search does no work of its own. It is a generator that asks (`Score` these c
 candidates for those) and is sent the answers, so that the engine can run it against an index with
 threads, and training can run a thousand of them in step on a GPU:
 
-    singles ─► the best firsts ─► candidates ─► pairs ─► (the best paths ─► candidates ─► triples) ─► reading
+    singles ─► the best firsts ─► candidates ─► pairs ─► reading
 """
 
 from __future__ import annotations
@@ -125,10 +125,6 @@ def search_paths(ranked: Sequence[K], plan: Plan, weights: Weights, settled: Set
         soon = [verdicts[chain] for chains in wanted for chain in chains[: plan.seconds]]
         if plan.again and _best(soon, weights) < _LIKELY and not _told_alone(verdicts):
             yield from _judge([chain for chains in wanted for chain in chains[plan.seconds :]], verdicts)
-    if plan.thirds:
-        paths = [path for path, _ in rank_paths(verdicts, weights) if len(path) == 2][: plan.thirds]
-        wanted = yield from _next_steps(paths, plan.third_width, ranked, verdicts)
-        yield from _judge([chain for chains in wanted for chain in chains], verdicts)
     ranking = rank_passages(ranked, verdicts, weights)
     if plan.reads:
         yield from _judge(reading_chains([key for key, _ in ranking], verdicts, weights, plan.reads), verdicts)

@@ -213,8 +213,6 @@ def shared(plan: Plan) -> Plan:
         singles=plan.singles * 2 // 3,
         firsts=max(1, plan.firsts // 2),
         again=plan.again // 2,
-        thirds=0,
-        third_width=0,
     )
 
 

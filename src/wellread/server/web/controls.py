@@ -27,7 +27,7 @@ _HOW = {
 THOROUGH = {
     "low": ("Quick", "by words and meaning alone"),
     "normal": ("Normal", ""),
-    "high": ("Thorough", "reads more, takes longer"),
+    "high": ("Thorough", "a model checks its own answer"),
 }
 _WAYS = 3  # other sources that are offered
 
@@ -84,8 +84,9 @@ def ways_on(menu: Menu, record: Record, seen: Sequence[Event]) -> Safe | None:
     if record.state == "failed" and record.model:
         ways.append(_again(record, "Ask without it", strategy="quote", model=""))
     elif answer and answer.outcome in ("unsure", "partial") and not answer.asks:
-        if effort != "high" and "high" in menu.efforts:
-            ways.append(_again(record, THOROUGH["high"][0], effort="high"))
+        more = {"low": "normal", "normal": "high" if record.model else ""}.get(effort, "")  # high has a model check its answer
+        if more in menu.efforts:
+            ways.append(_again(record, THOROUGH[more][0], effort=more))
         others = [(name, shown) for name, shown in labels(menu.single_sources).items() if name not in record.sources]
         ways += [_again(record, f"Search {shown} too", name) for name, shown in others[:_WAYS]]
         if not record.model and menu.default_model:
