@@ -29,16 +29,16 @@ from wellread.reading import (
     docbook,
     extract,
     info,
-    letters,
+    mail,
     man,
     markdown,
     org,
+    plain_text,
     pod,
     rst,
     rtf,
     tables,
     tex,
-    unmarked,
 )
 from wellread.reading.markup import Target
 from wellread.reading.office import Office
@@ -160,7 +160,7 @@ PARSERS: dict[str, Parser] = {
     "web page": lambda text: extract.extract(f"<html><body><article><p>{text}"),
     "web page's head": lambda text: extract.extract(f"<head><title>{text}</title><meta name=author content='{text}'></head><p>a"),
     "JSON-LD": lambda text: extract.extract(f'<script type="application/ld+json">{text}</script><p>a'),
-    "plain text": lambda text: unmarked.read_text(text, "a"),
+    "plain text": lambda text: plain_text.read_text(text, "a"),
     "GNU Info": lambda text: info.read_info(f"\x1f\nFile: a,  Node: Top\n\n{text}", "a"),
     "DocBook": lambda text: docbook.read_docbook(f"<book><chapter><title>a</title><para>{text}", "a", "a"),
     "Org": lambda text: org.read_org(text, "a"),
@@ -221,17 +221,17 @@ PARSERS: dict[str, Parser] = {
     "manual": lambda text: man.read_man(text, "a"),
     "RTF": lambda text: rtf.read_rtf(_bytes("{\\rtf1 " + text), "a", "a"),
     "notebook": lambda text: markdown.read_notebook(text, "a", "a"),
-    "letter": lambda text: letters.read_eml(_bytes(text), "a", "a"),
-    "a letter's sender": lambda text: letters.read_eml(_bytes(f"From: {text}"), "a", "a"),
-    "a letter's subject": lambda text: letters.read_eml(_bytes(f"Subject: =?utf-8?q?{text}"), "a", "a"),
-    "a letter's kind": lambda text: letters.read_eml(_bytes(f"Content-Type: text/plain; a={text}"), "a", "a"),
+    "letter": lambda text: mail.read_eml(_bytes(text), "a", "a"),
+    "a letter's sender": lambda text: mail.read_eml(_bytes(f"From: {text}"), "a", "a"),
+    "a letter's subject": lambda text: mail.read_eml(_bytes(f"Subject: =?utf-8?q?{text}"), "a", "a"),
+    "a letter's kind": lambda text: mail.read_eml(_bytes(f"Content-Type: text/plain; a={text}"), "a", "a"),
     "a cell of OpenDocument": lambda text: _in_a_cell(
         Office(10**9), (f"{_TABLE}table-row", f"{_TABLE}table-cell"), (f"{_TEXT}p",), text
     ),
     "a cell of a slide": lambda text: _in_a_cell(
         Office(10**9), (f"{_DRAWING}tr", f"{_DRAWING}tc"), (f"{_DRAWING}p", f"{_DRAWING}t"), text
     ),
-    "letters": lambda text: letters.read_mbox(_bytes(text), "a", "a"),
+    "letters": lambda text: mail.read_mbox(_bytes(text), "a", "a"),
     "reStructuredText": lambda text: rst.read_rst(text, "a"),
     "AsciiDoc": lambda text: asciidoc.read_asciidoc(text, "a"),
     "table": lambda text: tables.read_csv(text, "a", "a"),
