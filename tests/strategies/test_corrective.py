@@ -410,6 +410,12 @@ AGENTS = (
         "vectors are kept in an index. The agent asks the index with its situation and puts what it gets back into its context.",
         document="agents",
     ),
+    entry(
+        "Agents built on language models, 3",
+        "Each type of agent memory works in its own way: sensory memory turns inputs into embeddings, short-term memory is the "
+        "context window, long-term memory is a store of vectors outside of the model.",
+        document="agents",
+    ),
     entry("Writing prompts", "Few-shot prompts add a handful of examples to the task. Their order counts.", document="p"),
     entry("Attacks on models", "Jailbreak prompts ask a model to play a role in which the rules do not hold.", document="a"),
 )
