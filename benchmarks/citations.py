@@ -139,7 +139,7 @@ def main() -> None:
     given = passages(options.data, 600 if options.quick else 3_000) if (options.data / "claims").is_dir() else library()
     made, true = changed(given, 40 if options.quick else 100), unchanged(given)
     vetoed = [
-        any(not o.sentence.supported and o.signs is None for o in weighed(f"{one.text} [1]", {1: one.passage})) for one in made
+        any(not o.sentence.supported and o.claim is None for o in weighed(f"{one.text} [1]", {1: one.passage})) for one in made
     ]
     flagged = [not all(o.sentence.supported for o in weighed(f"{one.text} [1]", {1: one.passage})) for one in true]
     report |= {"vetoes": len(made), "vetoes_passing": vetoed.count(False), "true": len(true)}

@@ -37,7 +37,7 @@ def library() -> list[str]:
 
 def is_vetoed(one: Changed) -> bool:
     """Whether it is not carried, and nobody is asked about it: neither the verifier nor a language model."""
-    return any(not found.sentence.supported and found.signs is None for found in weighed(f"{one.text} [1]", {1: one.passage}))
+    return any(not found.sentence.supported and found.claim is None for found in weighed(f"{one.text} [1]", {1: one.passage}))
 
 
 @pytest.mark.no_cover
@@ -53,7 +53,7 @@ def test_what_is_contradicted_at_low_effort_passes_at_none(given: list[Passage])
     """A change of any kind is flagged by what no reader overrules, or passes at low effort as well."""
     made = [*changed(given, A_KIND), *(nots := denied(given))]
     judged = [(one, weighed(f"{one.text} [1]", {1: one.passage})) for one in made]
-    better = [one.text for one, found in judged if any(not each.sentence.supported and each.signs for each in found)]
+    better = [one.text for one, found in judged if any(not each.sentence.supported and each.claim for each in found)]
     assert better == []
     assert sum(is_vetoed(one) for one in nots) >= 0.85 * len(nots)
 

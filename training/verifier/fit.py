@@ -48,11 +48,11 @@ def read(row: dict[str, Any], verifier: Verifier) -> Row:
     cited = {number: Passage(str(number), one["text"], title=one["title"]) for number, one in enumerate(row["passages"], 1)}
     judged = weighed(row["claim"] + "".join(f" [{number}]" for number in cited), cited)
     true = row["label"] == "carried"
-    signs = judged[-1].signs  # one sentence, or in pieces: the last has the citations
-    if signs is None or not all(one.sentence.supported or one.signs for one in judged):
+    claim = judged[-1].claim  # one sentence, or in pieces: the last has the citations
+    if claim is None or not all(one.sentence.supported or one.claim for one in judged):
         return Row(true, 0.0, 0.0, all(one.sentence.supported for one in judged))
-    said = verifier.weigh(signs.claim.text, signs.claim.passages)
-    return Row(true, min(MOST, max(LEAST, said)), signs.claim.share)
+    said = verifier.weigh(claim.text, claim.passages)
+    return Row(true, min(MOST, max(LEAST, said)), claim.share)
 
 
 def fit(sets: Sequence[Sequence[Row]]) -> NDArray[np.float64]:
@@ -99,11 +99,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     content = json.dumps(
         {
             **{key: hashlib.sha256((options.model / name).read_bytes()).hexdigest() for key, name in files.items()},
-            "weights": dict(zip(("carried", "share", "bias"), (round(float(one), 4) for one in fitted), strict=True)),
-            "carried": options.least,
-            "floor": FLOOR,
-            "margin": MARGIN,
-            "unsure": [round(float(one), 4) for one in np.quantile(true, UNSURE)],
+            "belief": {
+                **dict(zip(("said", "share", "bias"), (round(float(one), 4) for one in fitted), strict=True)),
+                "least": options.least,
+                "unsure": [round(float(one), 4) for one in np.quantile(true, UNSURE)],
+                "floor": FLOOR,
+                "margin": MARGIN,
+            },
         },
         indent=2,
     )

@@ -63,19 +63,12 @@ class _Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
-    """A sentence that the rules decided by signs, none of them a veto: a closer reader may come to another verdict."""
-
-    claim: Claim
-    citations: tuple[Citation, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Weighed:
-    """A sentence as the rules judge it, and the signs where these decided."""
+    """A sentence as the rules judge it; where signs decided, none of them a veto, what a closer reader may judge otherwise."""
 
     sentence: Sentence
-    signs: Signs | None = None
+    claim: Claim | None = None
+    citations: tuple[Citation, ...] = ()  # where that carries it
 
 
 def concludes(sentence: str) -> bool:
@@ -111,13 +104,14 @@ def _is_table_rule(row: str) -> bool:
 
 def _judge(claim: _Claim, lent: tuple[int, ...], header: bool, evidence: Evidence) -> Weighed:
     cited = claim.cited if claim.marked else lent
-    verdict, citations, signs = _weigh(claim, cited, evidence)
+    verdict, found, open_to = _weigh(claim, cited, evidence)
+    citations = found
     if verdict != "carried":
-        shown = citations if claim.cited else ()  # borrowed ones are only shown when they carry the sentence
+        shown = found if claim.cited else ()  # borrowed ones are only shown when they carry the sentence
         verdict, citations = _otherwise(claim, cited, shown, header, evidence, verdict)
         if verdict != "not carried" or told(claim.body).missing:
-            signs = None
-    return Weighed(Sentence(claim.raw, claim.start, claim.end, verdict, citations, claim.inferred), signs)
+            open_to = None
+    return Weighed(Sentence(claim.raw, claim.start, claim.end, verdict, citations, claim.inferred), open_to, found)
 
 
 def _otherwise(
@@ -136,7 +130,7 @@ def _otherwise(
     return (verdict, found) if verdict == "carried" else (verdict, citations)
 
 
-def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[Verdict, tuple[Citation, ...], Signs | None]:
+def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[Verdict, tuple[Citation, ...], Claim | None]:
     citations: list[Citation] = []
     windows: dict[int, Window] = {}
     held: dict[int, dict[int, int]] = {}
@@ -165,7 +159,7 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[V
     against = signs(reading)
     if not VETOES.isdisjoint(against):
         return "not carried", found, None
-    return "not carried" if against else "carried", found, Signs(reading.claim, found)
+    return "not carried" if against else "carried", found, reading.claim
 
 
 def _concludes(claim: _Claim, asked: Asked, windows: Mapping[int, Window], evidence: Evidence) -> bool:

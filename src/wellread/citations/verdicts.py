@@ -58,14 +58,14 @@ class Read:
 async def reread(judged: Sequence[Weighed], reader_of: Callable[[], AnswerReader | None], most: int) -> tuple[list[Read], int]:
     """The sentences with their verdicts, and how many were read; at most `most` are. The reader is asked for only
     where there is something to read; where there is none, the rules' verdicts stand."""
-    reader = reader_of() if most and any(one.signs for one in judged) else None
+    reader = reader_of() if most and any(one.claim for one in judged) else None
     if reader is None:
         return [Read(one.sentence) for one in judged], 0
-    chosen = [(place, one.signs) for place, one in enumerate(judged) if one.signs is not None][:most]
+    chosen = [(place, one.claim) for place, one in enumerate(judged) if one.claim is not None][:most]
     read = [Read(one.sentence) for one in judged]
-    said = await reader.carries([signs.claim for _, signs in chosen])
-    for (place, signs), judgement in zip(chosen, said, strict=False):  # nothing is said where it cannot tell
-        carried = replace(judged[place].sentence, verdict="carried", citations=signs.citations)
+    said = await reader.carries([claim for _, claim in chosen])
+    for (place, _), judgement in zip(chosen, said, strict=False):  # nothing is said where it cannot tell
+        carried = replace(judged[place].sentence, verdict="carried", citations=judged[place].citations)
         doubted = replace(judged[place].sentence, verdict="not carried")
         verdict, otherwise = (carried, doubted) if judgement.carried else (doubted, carried)
         read[place] = Read(verdict, None if judgement.sure else otherwise)

@@ -11,10 +11,10 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from wellread.core.private_files import at_home
 from wellread.errors import DamagedFile, EmbedderError, optional
@@ -126,6 +126,9 @@ def onnx_file(folder: Path, file: str | None = None) -> Path:
     raise EmbedderError(f"{folder} has several ONNX files, choose one with ?file=…: {names}")
 
 
+T = TypeVar("T")
+
+
 def read_json(path: Path, *, needed: bool = False) -> Mapping[str, Any]:
     """The object in a JSON file; an empty one where there is no file that is `needed`."""
     try:
@@ -135,6 +138,14 @@ def read_json(path: Path, *, needed: bool = False) -> Mapping[str, Any]:
             return {}
         raise DamagedFile(f"{path} cannot be read ({problem})") from problem
     return cast("Mapping[str, Any]", data) if isinstance(data, dict) else {}
+
+
+def fitted(path: Path, part: str, kind: Callable[..., T]) -> T:
+    """One part of what was fitted for a model."""
+    try:
+        return kind(**read_json(path, needed=True)[part])
+    except (KeyError, TypeError) as problem:  # missing, or with other names than it should have
+        raise DamagedFile(f"{path} has no {part} that fit this version") from problem
 
 
 REINSTALL = "install wellread again: pip install --force-reinstall wellread"

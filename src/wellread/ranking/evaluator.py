@@ -20,8 +20,8 @@ from weakref import WeakValueDictionary
 from wellread.core.effort import ALLOWED, Effort, Plan
 from wellread.core.private_files import at_home
 from wellread.embedding.arithmetic import Choice, settled
-from wellread.embedding.layout import read_json, verify_files
-from wellread.errors import DamagedFile, UsageError
+from wellread.embedding.layout import fitted, read_json, verify_files
+from wellread.errors import UsageError
 from wellread.protocols import AnswerReader, Grader, Parts, Reranker
 from wellread.questions.kinds import fits
 from wellread.ranking import verifier
@@ -44,7 +44,7 @@ from wellread.types import Claim, Grade, Judgement, Passage, Spec
 T = TypeVar("T")
 SHIPPED = Path(__file__).parent / "weights"
 TOKENIZER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2" / "tokenizer.json"
-MODEL = "evaluator.onnx"
+MODEL, CALIBRATION = "evaluator.onnx", "calibration.json"
 # What first place in the first list is worth to a re-ranked passage, in logits. Where the model knows the field its logits
 # differ by more than that; where it does not, the first list decides.
 RERANK_FIRST_LIST = 10.0
@@ -85,15 +85,7 @@ def verify(folder: Path = SHIPPED) -> None:
 
 
 def _calibration(folder: Path) -> Mapping[str, Any]:
-    return read_json(folder / "calibration.json", needed=True)
-
-
-def _fitted(folder: Path, part: str, kind: Callable[..., T]) -> T:
-    """One part of the calibration."""
-    try:
-        return kind(**_calibration(folder)[part])
-    except (KeyError, TypeError) as problem:  # missing, or with other names than it should have
-        raise DamagedFile(f"{folder / 'calibration.json'} has no {part} that fit this version") from problem
+    return read_json(folder / CALIBRATION, needed=True)
 
 
 class Evaluator(Reranker, Grader, AnswerReader):
@@ -126,12 +118,12 @@ class Evaluator(Reranker, Grader, AnswerReader):
     @cached_property
     def weights(self) -> Weights:
         """The fitted weights of rankings and probabilities."""
-        return _fitted(self._folder, "weights", Weights)
+        return fitted(self._folder / CALIBRATION, "weights", Weights)
 
     @cached_property
     def scoring(self) -> AnswerWeights:
         """The fitted weights of an answer's score and confidence."""
-        return _fitted(self._folder, "answers", AnswerWeights)
+        return fitted(self._folder / CALIBRATION, "answers", AnswerWeights)
 
     @cached_property
     def languages(self) -> frozenset[str]:

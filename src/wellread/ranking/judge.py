@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from wellread.core.unicode_safety import encodable
 from wellread.embedding.arithmetic import Arithmetic
 from wellread.embedding.batches import by_length, padded
 from wellread.errors import EmbedderError, panics_as
-from wellread.ranking.inputs import Row, Tokens, build_row, pad_rows, sentence_scores
+from wellread.ranking.inputs import Ids, Row, Tokens, build_row, pad_rows, sentence_scores
 from wellread.ranking.paths import Marked, Verdict, hopeless
 from wellread.ranking.words import words_in
 from wellread.text.sentences import statements
@@ -133,8 +133,7 @@ class Judge:
 
     def _begun(self, question: str, chains: Sequence[Chain]) -> _Work:
         _, tokenizer = self._open()
-        with panics_as(EmbedderError, f"{self._tokenizer_file}: cutting the question into tokens"):
-            asked = np.array(tokenizer.encode(encodable(question[:MAX_CHARACTERS]), add_special_tokens=False).ids, np.int32)
+        asked = encoded(tokenizer, question)
         rows = [
             build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._windows)
             for chain in chains
@@ -148,15 +147,9 @@ class Judge:
             work.found[index] = verdict
 
     def _run(self, session: Session, rows: Sequence[Row], chains: Sequence[Chain]) -> list[Verdict]:
-        longest = max(len(row.ids) for row in rows)
-        ids, types, mask = pad_rows(rows, padded(longest, STEP))
-        try:
-            feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask, "floor": self._floor}
-            if any(value.name == "words" for value in session.get_inputs()):  # else it has a table of its own
-                feed["words"] = words_in(self._model_file.parent).vectors(ids)
-            early, kept, relevance, kinds, starts, ends, evidence = session.run(_OUTPUTS, feed)
-        except Exception as problem:  # onnxruntime's errors have no common root but this
-            raise EmbedderError(f"{self._model_file} failed: {problem}") from problem
+        feed = fed(rows) | {"floor": self._floor}
+        early, kept, relevance, kinds, starts, ends, evidence = run(session, self._model_file, _OUTPUTS, feed)
+        types, mask = feed["token_type_ids"], feed["attention_mask"]
         verdicts = [hopeless(float(logit)) for logit in early]
         if not len(kept):
             return verdicts
@@ -202,6 +195,29 @@ class Judge:
 
     def _open(self) -> tuple[Session, Tokenizer]:
         return opened(self._model_file, self._tokenizer_file, self._form, self._threads)
+
+
+def encoded(tokenizer: Tokenizer, text: str) -> Ids:
+    """A question, a claim or a passage in tokens."""
+    with panics_as(EmbedderError, "cutting a text into tokens"):
+        tokens = tokenizer.encode(encodable(text[:MAX_CHARACTERS]), add_special_tokens=False)
+    return np.array(tokens.ids[:MAX_TOKENS], np.int32)
+
+
+def fed(rows: Sequence[Row]) -> dict[str, NDArray[Any]]:
+    """Rows as a model takes them."""
+    width = padded(max(len(row.ids) for row in rows), STEP)
+    return dict(zip(("input_ids", "token_type_ids", "attention_mask"), pad_rows(rows, width), strict=True))
+
+
+def run(session: Session, model: Path, outputs: list[str], feed: dict[str, NDArray[Any]]) -> Sequence[NDArray[Any]]:
+    """What a model's file says of rows. Where it has no table of words of its own, the one beside it is used."""
+    try:
+        if any(value.name == "words" for value in session.get_inputs()):
+            feed["words"] = words_in(model.parent).vectors(feed["input_ids"])
+        return session.run(outputs, feed)
+    except Exception as problem:  # onnxruntime's errors have no common root but this
+        raise EmbedderError(f"{model} failed: {problem}") from problem
 
 
 def batches(rows: Sequence[Row]) -> list[list[int]]:

@@ -7,28 +7,19 @@ evaluator's, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
-import numpy as np
+from typing import NamedTuple, TypeAlias
 
 from wellread.core.effort import Windows
 from wellread.core.processors import available_processors, queued
-from wellread.core.unicode_safety import encodable
-from wellread.embedding.batches import padded
-from wellread.embedding.layout import read_json, verify_files
-from wellread.errors import DamagedFile, EmbedderError, panics_as
-from wellread.ranking.inputs import Ids, Row, Tokens, build_row, pad_rows
-from wellread.ranking.judge import MAX_CHARACTERS, MAX_TOKENS, STEP, batches, opened, readers
-from wellread.ranking.words import WORDS, words_in
+from wellread.embedding.layout import fitted, read_json, verify_files
+from wellread.ranking.inputs import Row, Tokens, build_row
+from wellread.ranking.judge import batches, encoded, fed, opened, readers, run
+from wellread.ranking.words import WORDS
 from wellread.types import Claim, Judgement, Passage
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 
 MODEL, FITTED = "verifier.onnx", "verifier.json"
 SHIPPED = Path(__file__).parent / "weights"
@@ -70,12 +61,8 @@ def available(folder: Path = SHIPPED) -> bool:
 
 def verify(folder: Path = SHIPPED) -> None:
     """Raise unless the weights are those of the model card."""
-    fitted = _fitted(folder)
-    verify_files(folder, {MODEL: str(fitted.get("sha256")), WORDS: str(fitted.get("words"))})
-
-
-def _fitted(folder: Path) -> Mapping[str, Any]:
-    return read_json(folder / FITTED, needed=True)
+    sums = read_json(folder / FITTED, needed=True)
+    verify_files(folder, {MODEL: str(sums.get("sha256")), WORDS: str(sums.get("words"))})
 
 
 class Verifier:
@@ -88,13 +75,7 @@ class Verifier:
     @cached_property
     def belief(self) -> Belief:
         """What makes a verdict of its number."""
-        content = _fitted(self._folder)
-        try:
-            weights, (low, high) = content["weights"], content["unsure"]
-            fitted = weights["carried"], weights["share"], weights["bias"], content["carried"], (low, high)
-            return Belief(*fitted, content["floor"], content["margin"])
-        except (KeyError, TypeError, ValueError) as problem:
-            raise DamagedFile(f"{self._folder / FITTED} holds no weights that fit this version") from problem
+        return fitted(self._folder / FITTED, "belief", Belief)
 
     async def carries(self, claims: Sequence[Claim]) -> list[Judgement]:
         """Whether their passages carry the claims, and do so rather than the same with two names exchanged."""
@@ -122,25 +103,13 @@ class Verifier:
     def _row(self, pair: Pair) -> Row:
         _, tokenizer = opened(self._folder / MODEL, EMBEDDER / "tokenizer.json")
         claim, passages = pair
-        told = [Tokens(_ids(tokenizer, one.title), _ids(tokenizer, one.text)) for one in passages[:MOST_PASSAGES]]
-        return build_row(_ids(tokenizer, claim), told, SEVERAL if told[1:] else ONE)
+        told = [Tokens(encoded(tokenizer, one.title), encoded(tokenizer, one.text)) for one in passages[:MOST_PASSAGES]]
+        return build_row(encoded(tokenizer, claim), told, SEVERAL if told[1:] else ONE)
 
     def _read(self, rows: Sequence[Row]) -> list[float]:
         session, _ = opened(self._folder / MODEL, EMBEDDER / "tokenizer.json")
-        ids, types, mask = pad_rows(rows, padded(max(len(row.ids) for row in rows), STEP))
-        words = words_in(self._folder).vectors(ids)
-        feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask, "words": words}
-        try:
-            (carried,) = session.run(["carried"], feed)
-        except Exception as problem:  # onnxruntime's errors have no common root but this
-            raise EmbedderError(f"{self._folder / MODEL} failed: {problem}") from problem
+        (carried,) = run(session, self._folder / MODEL, ["carried"], fed(rows))
         return [float(one) for one in carried]
 
 
 shared = cache(Verifier)
-
-
-def _ids(tokenizer: Tokenizer, text: str) -> Ids:
-    with panics_as(EmbedderError, "cutting a sentence or passage into tokens"):
-        encoding = tokenizer.encode(encodable(text[:MAX_CHARACTERS]), add_special_tokens=False)
-    return np.array(encoding.ids[:MAX_TOKENS], np.int32)
