@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from wellread import errors
+from wellread.core import printing
 from wellread.errors import UsageError, WellreadError
 from wellread.version import __version__
 
@@ -45,6 +46,15 @@ __all__ = [
     "retrieve",
 ]
 _LATER = {"Engine": "engine", "Index": "api", "Settings": "settings", "ask": "api", "retrieve": "api"}
+
+
+def _printer() -> printing.Printer:
+    from wellread.present import printed
+
+    return printed
+
+
+printing.printer = _printer
 
 
 def __getattr__(name: str) -> object:

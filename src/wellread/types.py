@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, cast, overload
 
 from wellread import errors
+from wellread.core import printing
 from wellread.core.unicode_safety import Encodable
 
 Outcome = Literal["answered", "partial", "unsure", "exhausted", "failed"]
@@ -315,27 +316,19 @@ class Answer(Encodable):
     @property
     def checked(self) -> str:
         """How many of its sentences were checked, and how many of them are not carried."""
-        from wellread.present import printed
-
-        return printed.checked(self)
+        return printing.printer().checked(self)
 
     def __str__(self) -> str:
         """The answer as a person reads it, marks and sources included; `text` is the text alone."""
-        from wellread.present import printed
-
-        return printed.text(self)
+        return printing.printer().text(self)
 
     def _repr_markdown_(self) -> str:
         """For notebooks that know Markdown."""
-        from wellread.present import printed
-
-        return printed.in_markdown(self)
+        return printing.printer().in_markdown(self)
 
     def _repr_html_(self) -> str:
         """For all notebooks."""
-        from wellread.present import printed
-
-        return printed.in_html(self)
+        return printing.printer().in_html(self)
 
     @property
     def citations(self) -> tuple[Citation, ...]:
