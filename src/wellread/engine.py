@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from wellread.strategies.iterative import Iterative, Retrieval
 
 T = TypeVar("T")
+_STAMPED = vars(events.Event)["at"].__set__
 MAX_QUESTION = 20_000  # characters; more is not a question but a document
 
 
@@ -245,13 +246,13 @@ class _Reports:
         self.outside, self.timeout = outside, timeout
         self.budget = Budget(limits, outside.clock)
         self._stamp = outside.stamp or outside.clock
-        self.waiting = deque[events.Event]()
+        self.waiting: deque[events.Event] = deque()
         self.more = asyncio.Event()
 
     def emit(self, event: events.Event) -> None:
         # In place, before anyone has seen it: a copy of each event would be a tenth of the engine's cost. To 0.1 ms;
         # `round` would take longer than all else here.
-        object.__setattr__(event, "at", int((self._stamp() - self.budget.begun) * 10_000 + 0.5) / 10_000)
+        _STAMPED(event, int((self._stamp() - self.budget.begun) * 10_000 + 0.5) / 10_000)
         self.waiting.append(event)
         self.more.set()
 

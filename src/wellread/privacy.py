@@ -55,9 +55,9 @@ class Privacy:
     sharing: Sharing = "ask"
     consent: Consent | None = None
     own_hosts: Sequence[str] = ()  # whose pages are private
-    sent: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # to services of others, until a run tells of it
-    withheld: list[str] = field(default_factory=list[str])  # services that did not hear a query, until a run tells of it
-    _open: set[str] = field(default_factory=set[str])  # names of sources that say what everybody may know
+    sent: list[tuple[str, str]] = field(default_factory=list)  # to services of others, until a run tells of it
+    withheld: list[str] = field(default_factory=list)  # services that did not hear a query, until a run tells of it
+    _open: set[str] = field(default_factory=set)  # names of sources that say what everybody may know
     _said: _Texts = field(default_factory=lambda: _Texts())  # by the user and the public
     _kept: _Texts = field(default_factory=lambda: _Texts())  # by private sources
     _told: _Texts = field(default_factory=lambda: _Texts())  # to models, as instructions

@@ -100,20 +100,20 @@ class Run:
     timeout: Limiter = real_time
     aside: Aside = asyncio.to_thread
     spent: BudgetExhausted | None = None  # the limit that ended the work, once one has
-    passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
+    passages: dict[int, Passage] = field(default_factory=dict)
     language: str | None = None  # of the question, where that is another than English
     understood: str | None = None  # its question, where that is a follow-up that was made to stand alone
-    failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
-    complaints: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # the same, by the query
-    withdrawn: dict[str, str] = field(default_factory=dict[str, str])  # sources that cannot be reached, and why
-    found: dict[str, Hit] = field(default_factory=dict[str, Hit])  # whatever any search has brought, to quote where a limit ends
-    notes: list[str] = field(default_factory=list[str])  # what a reader of the answer should know of how it was found
+    failures: list[str] = field(default_factory=list)  # of sources; part of the reason when nothing is found
+    complaints: dict[str, tuple[str, ...]] = field(default_factory=dict)  # the same, by the query
+    withdrawn: dict[str, str] = field(default_factory=dict)  # sources that cannot be reached, and why
+    found: dict[str, Hit] = field(default_factory=dict)  # whatever any search has brought, to quote where a limit ends
+    notes: list[str] = field(default_factory=list)  # what a reader of the answer should know of how it was found
     broken: ModelError | None = None  # why its model cannot be asked, once that is known
     privacy: Privacy = field(default_factory=lambda: Privacy("", "always"))
     _lent: int = 0  # pairs that searches under way may read
     _together: int = 0  # `gather`s under way
-    _cut_off: list[tuple[ModelCall, Completion]] = field(default_factory=list[tuple[ModelCall, Completion]])  # not yet reported
-    _numbers: dict[str, int] = field(default_factory=dict[str, int])
+    _cut_off: list[tuple[ModelCall, Completion]] = field(default_factory=list)  # not yet reported
+    _numbers: dict[str, int] = field(default_factory=dict)
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(32))
 
     async def search(

@@ -136,6 +136,8 @@ class Pieces:
 
     def feed(self, piece: str) -> str:
         """What can be said now; together with `rest` it is what `encodable` makes of the whole."""
+        if not self._held and piece.isascii():  # as nearly every piece
+            return encodable(piece)
         text = self._held + piece
         self._held = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
         return encodable(text[: len(text) - len(self._held)])

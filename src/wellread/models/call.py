@@ -22,7 +22,7 @@ class ModelCall:
     model: Model
     prompt: Prompt
     begun: float
-    arrived: list[str] = field(default_factory=list[str])
+    arrived: list[str] = field(default_factory=list)
     most: int | None = None  # tokens of the reply, where there are limits
     narrowed: str | None = None  # the limit that leaves the reply less than was asked for
 

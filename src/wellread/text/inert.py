@@ -48,7 +48,8 @@ class Inert:
         return self._take(final=True)
 
     def _take(self, *, final: bool) -> str:
-        text, parts, at = self._held, list[str](), 0
+        text, at = self._held, 0
+        parts: list[str] = []
         unended = None if final else _UNENDED.search(text, max(0, len(text) - 45))  # may take in the signs that follow it
         while match := _ACTIVE.search(text, at):
             if unended and at <= unended.start() < match.start():
