@@ -104,7 +104,10 @@ def load(flags: Mapping[str, object] | None = None, environ: Mapping[str, str] =
     for name in from_file:
         if name not in plain:
             raise SettingsError(f"{path}: unknown setting {name!r}; there are: {', '.join([*plain, *_TABLES])}")
-    values: dict[str, object] = {**from_file, **_from_environ(environ)}
+    values: dict[str, object] = dict(from_file)
+    for variable, name in _VARIABLES.items():
+        if (value := environ.get(variable, "")).strip():
+            values[name] = tuple(value.split()) if name in ("sources", "allow_hosts") else value
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     try:
         fill(Settings, values, "settings")
@@ -142,14 +145,6 @@ def _check_permissions(path: Path, *, secret: str) -> None:
         raise SettingsError(f"{path}: everybody may write the settings file; run: chmod go-w {path}")
     if secret and may_others(path, OTHERS):
         raise SettingsError(f"{path}: others may read {secret} in the settings file; run: chmod 600 {path}")
-
-
-def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for variable, name in _VARIABLES.items():
-        if (value := environ.get(variable)) is not None and value.strip():
-            found[name] = tuple(value.split()) if name in ("sources", "allow_hosts") else value
-    return found
 
 
 def _table(value: object, path: Path, name: str) -> Mapping[str, object]:

@@ -172,22 +172,18 @@ class Terminal(Display):
 
     def event(self, event: events.Event) -> None:
         if isinstance(event, events.AnswerDelta):
-            self._delta(clean(event.text))
+            from rich.text import Text
+
+            if not self._draft:
+                super().__exit__()
+                self._live.start()
+            self._draft += clean(event.text)  # its last lines are shown; the finished answer takes their place
+            lines = textwrap.wrap(self._draft, self._out.width - 1, replace_whitespace=False)
+            self._live.update(Text("\n".join(lines[-12:]), style="dim"), refresh=True)
         elif isinstance(event, events.Notice):
             self._leave(event.message, "yellow")
         else:
             super().event(event)
-
-    def _delta(self, text: str) -> None:
-        """Show the last lines of the draft; the finished answer takes their place."""
-        from rich.text import Text
-
-        if not self._draft:
-            super().__exit__()
-            self._live.start()
-        self._draft += text
-        lines = textwrap.wrap(self._draft, self._out.width - 1, replace_whitespace=False)
-        self._live.update(Text("\n".join(lines[-12:]), style="dim"), refresh=True)
 
 
 def found(number: int, title: str, where: str, text: str) -> None:

@@ -285,7 +285,15 @@ def summary(results: Sequence[Result]) -> dict[str, Any]:
     seconds = [result.scores["seconds"] for result in results if "seconds" in result.scores]
     table["seconds_p50"] = round(percentile(seconds, 0.5), 4)
     table["seconds_p95"] = round(percentile(seconds, 0.95), 4)
-    return {**table, **_sureness(results), "intervals": intervals, "kinds": _kinds(results)}
+    kinds = {
+        kind: {
+            name: round(mean(values), 4)
+            for name in ("recall@5", "f1", "answer_in_text", "unsure")
+            if (values := [r.scores[name] for r in results if r.kind == kind and name in r.scores])
+        }
+        for kind in sorted({result.kind for result in results if result.kind})
+    }
+    return {**table, **_sureness(results), "intervals": intervals, "kinds": kinds}
 
 
 def _sureness(results: Sequence[Result]) -> dict[str, float | None]:
@@ -298,19 +306,6 @@ def _sureness(results: Sequence[Result]) -> dict[str, float | None]:
         "calibration_error": None if error is None else round(error, 4),
         "right_when_answered": round(mean([r.scores["answer_in_text"] for r in spoken]), 4) if spoken else None,
         "right_to_be_unsure": round(mean([r.scores["answer_in_text"] for r in silent]), 4) if silent else None,
-    }
-
-
-def _kinds(results: Sequence[Result]) -> dict[str, dict[str, float]]:
-    kinds = sorted({result.kind for result in results if result.kind})
-    chosen = ("recall@5", "f1", "answer_in_text", "unsure")
-    return {
-        kind: {
-            name: round(mean(values), 4)
-            for name in chosen
-            if (values := [r.scores[name] for r in results if r.kind == kind and name in r.scores])
-        }
-        for kind in kinds
     }
 
 

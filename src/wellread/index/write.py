@@ -74,7 +74,10 @@ class SegmentWriter:
             raise IndexFault(f"{len(passages)} passages came with {len(vectors[0])} vectors")
         if not passages:
             return
-        self._check(passages)
+        if empty := next((passage for passage in passages if not passage.text.strip()), None):
+            raise IndexFault(f"the passage {empty.id!r} has no text")
+        if self.rows + len(passages) >= 1 << 32:
+            raise IndexFault("a segment holds at most 4,294,967,295 passages")
         lines = [texts.encode(passage) for passage in passages]
         ends = np.cumsum([len(line) for line in lines], dtype=np.uint64) + np.uint64(self._text_bytes)
         arrivals = _arrivals(passages)
@@ -132,13 +135,6 @@ class SegmentWriter:
             else:
                 path.chmod(0o644)  # tantivy keeps some for the owner alone; other users may search too
         return language
-
-    def _check(self, passages: Sequence[Passage]) -> None:
-        for passage in passages:
-            if not passage.text.strip():
-                raise IndexFault(f"the passage {passage.id!r} has no text")
-        if self.rows + len(passages) >= 1 << 32:
-            raise IndexFault("a segment holds at most 4,294,967,295 passages")
 
     def _open(self) -> list[IO[bytes]]:
         lengths = {

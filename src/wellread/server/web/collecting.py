@@ -77,7 +77,19 @@ async def stop(chosen: OfPath) -> Response:
 async def question(request: Request, chosen: OfPath, document: Annotated[str, Query(max_length=4_000)] = "") -> Response:
     """The question before: a page, so that it is asked without JavaScript too."""
     view = await chosen.view()
-    return page(request, "Remove?", _removal(view.one, len(view.items), document))
+    one, which = view.one, counted(len(view.items), "document", "documents")
+    what = f"Remove {document} from {one.name}?" if document else f"Remove {one.name}?"
+    if document:
+        said = "This server's copy is deleted."
+    elif one.folder is None:
+        said = f"The collection goes with this server's copies of {which}."
+    else:
+        said = "What was read from the folder goes; the folder itself stays as it is."
+    hidden = el("input", type="hidden", name="document", value=document) if document else None
+    remove, keep = el("button", "Remove", class_="button primary"), el("a", "Keep", href=_path(one), class_="button")
+    form = el("form", hidden, el("div", remove, keep, class_="actions"), method="post", action=f"{_path(one)}/remove")
+    told = el("p", said, " Answers that were given from it stay in the history.")
+    return page(request, "Remove?", el("div", el("h1", what), told, form, class_="hero"))
 
 
 @router.post(f"{COLLECTIONS}/{{slug}}/remove")
@@ -146,21 +158,6 @@ def _collection(view: View, options: ServerOptions, note: str) -> Safe:
         _more(one, options) if one.folder is None else el("p", f"It reads the folder {encodable(one.folder)}.", class_="facts"),
         class_="history shelf",
     )
-
-
-def _removal(one: Collection, count: int, document: str) -> Safe:
-    what = f"Remove {document} from {one.name}?" if document else f"Remove {one.name}?"
-    which = counted(count, "document", "documents")
-    if document:
-        said = "This server's copy is deleted."
-    elif one.folder is None:
-        said = f"The collection goes with this server's copies of {which}."
-    else:
-        said = "What was read from the folder goes; the folder itself stays as it is."
-    hidden = el("input", type="hidden", name="document", value=document) if document else None
-    remove, keep = el("button", "Remove", class_="button primary"), el("a", "Keep", href=_path(one), class_="button")
-    form = el("form", hidden, el("div", remove, keep, class_="actions"), method="post", action=f"{_path(one)}/remove")
-    return el("div", el("h1", what), el("p", said, " Answers that were given from it stay in the history."), form, class_="hero")
 
 
 def _brief(view: View) -> Safe:
