@@ -142,11 +142,11 @@ async def test_who_is_cancelled_leaves_the_queue_that_all_share(monkeypatch: pyt
     running, let = threading.Event(), threading.Event()
     seen: list[str] = []
 
-    def slowly(self: Judge, session: object, rows: Sequence[object], chains: Sequence[Chain]) -> list[Verdict]:
-        seen.append(chains[0][0].title)
+    def slowly(self: Judge, rows: object, chains: Sequence[Chain], places: Sequence[int]) -> list[Verdict]:
+        seen.append(chains[places[0]][0].title)
         running.set()
         let.wait(10)
-        return [Verdict(0.0)] * len(rows)
+        return [Verdict(0.0)] * len(places)
 
     monkeypatch.setattr(Judge, "_run", slowly)
     monkeypatch.setattr("wellread.ranking.judge._MOST_ROWS", 1)

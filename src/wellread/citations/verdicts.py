@@ -29,14 +29,11 @@ def missing(sentences: Sequence[Sentence], said: Iterable[str]) -> tuple[str, ..
 
 
 def judged(text: str, passages: Mapping[int, Passage], question: str, said: Iterable[str]) -> tuple[list[Weighed], list[str]]:
-    """The sentences of an answer, and what it says is missing."""
-    return weighed(text, passages, question), without_claims(said, passages, question)
-
-
-def without_claims(said: Iterable[str], passages: Mapping[int, Passage], question: str) -> list[str]:
-    """What a model says is missing, as far as it says no more: a name or number that nobody has is no lack but a claim."""
+    """The sentences of an answer, and what it says is missing, as far as that says no more: a name or number that nobody has is
+    no lack but a claim."""
     evidence = Evidence(passages, (), question)
-    return [row if not evidence.smuggles(row) else _SOMETHING for row in said if re.search(r"\w", row)]
+    lacking = [row if not evidence.smuggles(row) else _SOMETHING for row in said if re.search(r"\w", row)]
+    return weighed(text, passages, question), lacking
 
 
 def outcome(sentences: Sequence[Sentence], lacking: Sequence[str]) -> Outcome:

@@ -27,7 +27,7 @@ from wellread.questions.kinds import fits
 from wellread.ranking import verifier
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
 from wellread.ranking.doubts import doubts
-from wellread.ranking.judge import AS_SHIPPED, Chain, Form, Judge
+from wellread.ranking.judge import AS_SHIPPED, SHIPPED, TOKENIZER, Chain, Form, Judge
 from wellread.ranking.paths import (
     Collect,
     Score,
@@ -42,8 +42,6 @@ from wellread.ranking.paths import (
 from wellread.types import Claim, Grade, Judgement, Passage, Spec
 
 T = TypeVar("T")
-SHIPPED = Path(__file__).parent / "weights"
-TOKENIZER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2" / "tokenizer.json"
 MODEL, CALIBRATION = "evaluator.onnx", "calibration.json"
 # What first place in the first list is worth to a re-ranked passage, in logits. Where the model knows the field its logits
 # differ by more than that; where it does not, the first list decides.

@@ -7,15 +7,16 @@ is the embedder's: both models grew from MiniLM.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
     from wellread.embedding.session import Session
 
+SHIPPED = Path(__file__).parent / "weights"
+TOKENIZER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2" / "tokenizer.json"
 LONGEST_ANSWER = 24  # tokens
 MAX_TOKENS = 1024  # of a passage's text; the windows of a row are much shorter
 MAX_CHARACTERS = 16_000
@@ -50,6 +53,7 @@ _MARK = re.compile(r"(?:[-*•]|#{1,6})\s+")
 
 _OUTPUTS = ["early", "kept", "relevance", "kinds", "starts", "ends", "evidence"]
 
+T = TypeVar("T")
 Chain = tuple[Passage, ...]
 Floats = NDArray[np.float32]
 
@@ -90,15 +94,6 @@ def begun(text: str, start: int, end: int) -> int:
     return mark.end() if mark and mark.end() < end else start
 
 
-class _Work(NamedTuple):
-    """A question's rows, in batches, and the verdicts as they come."""
-
-    chains: Sequence[Chain]
-    rows: Sequence[Row]
-    batches: Sequence[Sequence[int]]
-    found: list[Verdict]
-
-
 class Judge:
     """Open files of the evaluator. Loaded at the first use; may be called from several threads."""
 
@@ -121,34 +116,25 @@ class Judge:
 
     def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
         """A verdict on each chain, in order."""
-        work = self._begun(question, chains)
-        list(self._pool.map(partial(self._finish, work), work.batches))
-        return work.found
+        rows = self._rows(question, chains)
+        places = batches(rows)
+        return in_order(places, self._pool.map(partial(self._run, rows, chains), places))
 
     async def judged(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
         """The same beside an event loop."""
-        (work,) = await queued(self._pool, partial(self._begun, question), [chains])
-        await queued(self._pool, partial(self._finish, work), work.batches)
-        return work.found
+        (rows,) = await queued(self._pool, partial(self._rows, question), [chains])
+        places = batches(rows)
+        return in_order(places, await queued(self._pool, partial(self._run, rows, chains), places))
 
-    def _begun(self, question: str, chains: Sequence[Chain]) -> _Work:
-        _, tokenizer = self._open()
-        asked = encoded(tokenizer, question)
-        rows = [
-            build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._windows)
-            for chain in chains
-        ]
-        return _Work(chains, rows, batches(rows), [hopeless(-12.0)] * len(rows))
+    def _rows(self, question: str, chains: Sequence[Chain]) -> list[Row]:
+        asked = encoded(self._open()[1], question)
+        texts = ([self._read(passage.title, passage.text).tokens for passage in chain] for chain in chains)
+        return [build_row(asked, tokens, self._windows) for tokens in texts]
 
-    def _finish(self, work: _Work, batch: Sequence[int]) -> None:
-        session, _ = self._open()
-        verdicts = self._run(session, [work.rows[i] for i in batch], [work.chains[i] for i in batch])
-        for index, verdict in zip(batch, verdicts, strict=True):
-            work.found[index] = verdict
-
-    def _run(self, session: Session, rows: Sequence[Row], chains: Sequence[Chain]) -> list[Verdict]:
+    def _run(self, all_rows: Sequence[Row], all_chains: Sequence[Chain], places: Sequence[int]) -> list[Verdict]:
+        rows, chains = [all_rows[place] for place in places], [all_chains[place] for place in places]
         feed = fed(rows) | {"floor": self._floor}
-        early, kept, relevance, kinds, starts, ends, evidence = run(session, self._model_file, _OUTPUTS, feed)
+        early, kept, relevance, kinds, starts, ends, evidence = run(self._open()[0], self._model_file, _OUTPUTS, feed)
         types, mask = feed["token_type_ids"], feed["attention_mask"]
         verdicts = [hopeless(float(logit)) for logit in early]
         if not len(kept):
@@ -218,6 +204,12 @@ def run(session: Session, model: Path, outputs: list[str], feed: dict[str, NDArr
         return session.run(outputs, feed)
     except Exception as problem:  # onnxruntime's errors have no common root but this
         raise EmbedderError(f"{model} failed: {problem}") from problem
+
+
+def in_order(places: Sequence[Sequence[int]], found: Iterable[Sequence[T]]) -> list[T]:
+    """What was found of each row, in the order of the rows and not of their batches."""
+    told = dict(zip(itertools.chain.from_iterable(places), itertools.chain.from_iterable(found), strict=True))
+    return [told[place] for place in range(len(told))]
 
 
 def batches(rows: Sequence[Row]) -> list[list[int]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache, cached_property
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -17,13 +16,11 @@ from wellread.core.effort import Windows
 from wellread.core.processors import available_processors, queued
 from wellread.embedding.layout import fitted, read_json, verify_files
 from wellread.ranking.inputs import Row, Tokens, build_row
-from wellread.ranking.judge import batches, encoded, fed, opened, readers, run
+from wellread.ranking.judge import SHIPPED, TOKENIZER, batches, encoded, fed, in_order, opened, readers, run
 from wellread.ranking.words import WORDS
 from wellread.types import Claim, Judgement, Passage
 
 MODEL, FITTED = "verifier.onnx", "verifier.json"
-SHIPPED = Path(__file__).parent / "weights"
-EMBEDDER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2"
 ONE = Windows(question=96, title=24, alone=272)
 # Of several passages together no more than of one: where most of the claim's words are is enough, in half the time.
 SEVERAL = Windows(question=96, title=24, known=120, judged=120, total=256)
@@ -91,9 +88,7 @@ class Verifier:
     async def _weighed(self, pairs: Sequence[Pair]) -> list[float]:
         rows = await queued(self._pool, self._row, pairs)
         places = batches(rows)
-        found = await queued(self._pool, self._read, [[rows[place] for place in batch] for batch in places])
-        logits = dict(zip(chain.from_iterable(places), chain.from_iterable(found), strict=True))
-        return [logits[place] for place in range(len(rows))]
+        return in_order(places, await queued(self._pool, self._read, [[rows[place] for place in batch] for batch in places]))
 
     def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
         """How sure the passages carry the claim, as a logit."""
@@ -101,13 +96,13 @@ class Verifier:
         return logit
 
     def _row(self, pair: Pair) -> Row:
-        _, tokenizer = opened(self._folder / MODEL, EMBEDDER / "tokenizer.json")
+        _, tokenizer = opened(self._folder / MODEL, TOKENIZER)
         claim, passages = pair
         told = [Tokens(encoded(tokenizer, one.title), encoded(tokenizer, one.text)) for one in passages[:MOST_PASSAGES]]
         return build_row(encoded(tokenizer, claim), told, SEVERAL if told[1:] else ONE)
 
     def _read(self, rows: Sequence[Row]) -> list[float]:
-        session, _ = opened(self._folder / MODEL, EMBEDDER / "tokenizer.json")
+        session, _ = opened(self._folder / MODEL, TOKENIZER)
         (carried,) = run(session, self._folder / MODEL, ["carried"], fed(rows))
         return [float(one) for one in carried]
 
