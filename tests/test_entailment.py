@@ -176,6 +176,8 @@ TITAN = "Titan is the largest moon of Saturn. It was discovered by the Dutch ast
         (TITAN, "Titan was discovered by Christiaan Huygens in 1656 [1].", False),
         (TITAN, "Titan was discovered by Christiaan Huygens in 1654 [1].", False),
         (TITAN, "Titan was discovered by Giovanni Huygens in 1655 [1].", False),
+        (TITAN, "Titan is not the largest moon of Saturn [1].", False),
+        ("Titan was not visited in 1655.", "Titan was visited in 1655 [1].", False),
         ("The new bridge in Bergen cost 45 million dollars.", "The bridge in Bergen cost 45 billion dollars [1].", False),
         ("The new bridge in Bergen cost 45 million dollars.", "The bridge in Bergen cost 45 million euros [1].", False),
         ("The new bridge in Bergen cost 45 million dollars.", "The bridge in Bergen cost $45 million [1].", True),
