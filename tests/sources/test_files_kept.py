@@ -96,7 +96,7 @@ async def test_the_first_answer_does_not_wait_for_all_vectors(
         assert (await source.search(Query("kettle of room 7", limit=5)))[0].document == "n7.md"
         assert embedded[:2] == [5, 1]  # of what words find first, and of the question
         assert source.unfinished[0].startswith("60 passages of ")  # an answer says so, and what helps
-        assert source.unfinished[0].endswith("wellread serve all of them while nobody asks")
+        assert source.unfinished[0].endswith("wellread serve makes all while nobody asks")
         for _ in range(200):
             await asyncio.sleep(0.05)
             if kept.everything(os.environ)[0].vectors == 60:

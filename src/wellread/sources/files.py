@@ -94,7 +94,7 @@ class Files(Source):
         inner = await self._ready()
         self._asked = time.monotonic()
         hits = await inner.search(query)
-        more = "; each question makes some vectors more, wellread serve all of them while nobody asks"
+        more = "; each question makes some of their vectors, and wellread serve makes all while nobody asks"
         self.unfinished = tuple(why + more for why in inner.unfinished)
         self._asked = time.monotonic()
         found = tuple(replace(hit, snippet=without_headings(hit.text)[:300]) for hit in hits)
