@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -202,16 +200,25 @@ def test_a_refusal_shows_what_is_near_and_an_answer_how_sure_it_is() -> None:
     assert all(near["text"] for near in body["nearest"])
 
 
-def test_ctrl_c_ends_the_answer_and_not_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+STOPPED = """
+import asyncio, os, signal, sys
+from wellread.cli import chat, main
 
-    async def ask(talk: object, question: str, display: object) -> None:
-        asked.append(question)
-        if len(asked) == 1:
-            os.kill(os.getpid(), signal.SIGINT)
-            await asyncio.sleep(30)
+async def ask(talk, question, display):
+    print("asked", question, flush=True)
+    if question == "first":
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(30)
 
-    monkeypatch.setattr("wellread.cli.chat.Conversation.ask", ask)
-    done = invoke("chat", stdin="first\nsecond\n")
-    assert (done.exit_code, asked) == (0, ["first", "second"])
+chat.Conversation.ask = ask
+sys.argv = ["wellread", "chat"]
+main.main()
+"""
+
+
+def test_ctrl_c_ends_the_answer_and_not_the_conversation() -> None:
+    """In a process of its own: what other tests load may have taken the signal."""
+    command, typed = [sys.executable, "-c", STOPPED], "first\nsecond\n"
+    done = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=60, check=True)
+    assert [line for line in done.stdout.splitlines() if line] == ["asked first", "asked second"]
     assert "stopped" in done.stderr
