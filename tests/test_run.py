@@ -153,7 +153,7 @@ async def test_the_time_limit_counts_what_it_cuts_off() -> None:
         await run.complete(asking("q"), role="answer", model=Told({"q": ["Half an ", FOREVER, "answer"]}))
     (event,) = agree(bench, run)
     assert (event.cut_off, event.input_tokens, event.output_tokens) == (True, tokens("q"), estimate("Half an "))
-    assert event.seconds >= 0.1
+    assert 0.05 < event.seconds < 5, "the limit counts from the run's begin, the event from the call's"
     assert run.budget.usage.cost is None, "nobody knows its price"
 
 

@@ -250,11 +250,13 @@ class Player:
         self._now = max(self._now, min(at, _LATEST))
 
     def _stamp(self) -> float:
-        recorded = self.recording.events
-        if self._stamped < len(recorded):
-            self._reach(recorded[self._stamped]["at"])
+        """When the run's next event came then, though what came just after it may be answered already."""
+        now = self._now
+        if self._stamped < len(self.recording.events):
+            now = min(self.recording.events[self._stamped]["at"], _LATEST)
+            self._reach(now)
         self._stamped += 1
-        return self._now
+        return now
 
     def _depart(self, problem: WellreadError) -> WellreadError:
         self.departed = self.departed or problem

@@ -170,7 +170,8 @@ class Server(uvicorn.Server):
         for listening in (sockets or ()) if self.started and self._told else ():
             host, port = listening.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
-            print(f"wellread listens on http://{shown}:{port}/  (stop with Ctrl-C)", file=sys.stderr, flush=True)  # noqa: T201
+            sys.stderr.write(f"wellread listens on http://{shown}:{port}/  (stop with Ctrl-C)\n")  # in one piece
+            sys.stderr.flush()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         service = getattr(self._app.state, "service", None)
