@@ -21,10 +21,10 @@ from wellread.types import Hit, Passage, Query
 @pytest.mark.parametrize(
     ("part", "answer", "whole"),
     [
-        ("who discovered its largest one?", "Saturn", "who discovered Saturn's largest one?"),
+        ("who discovered its largest one?", "Saturn", "who discovered Saturn’s largest one?"),
         ("who discovered it?", "Triton", "who discovered Triton?"),
         ("in which city was he born?", "Euler", "in which city was Euler born?"),
-        ("what is that country's highest mountain?", "Germany", "what is Germany's highest mountain?"),
+        ("what is that country's highest mountain?", "Germany", "what is Germany’s highest mountain?"),
         ("what is the capital there?", "Peru", "what is the capital in Peru?"),
         ("how long is a day on the planet of that name?", "Mercury", "how long is a day on the planet of that name? (Mercury)"),
         ("who discovered it?", "", "who discovered it?"),

@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from wellread.questions.kinds import Kind
+from wellread.questions.kinds import ASKING, AUXILIARY, Kind
 from wellread.questions.mentions import Mention, answered, names, phrases, says_nothing, spoken_of, topic
 from wellread.text import patterns as re
+from wellread.text.dates import dates_in
 
 Stands = Literal["person", "thing", "several", "place", "date", "any"]
 
@@ -26,15 +27,12 @@ _LONGEST = 30  # words; what is longer explains itself
 _OPENING = re.compile(r"^(?:(?:and|so|but|ok|okay|well|then|also|thanks|thank you|great|i see)\b[,.! ]*)+", re.IGNORECASE)
 _SMALL = r"\w[\w'’-]*"
 _FRAGMENT = re.compile(rf"(?:the |a |an )?{_SMALL}(?: {_SMALL}){{0,4}}", re.UNICODE)
-_VERBAL = re.compile(
-    r"\b(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|who|what|when|where|why|how|which)\b", re.I
-)
+_VERBAL = re.compile(rf"\b(?:{AUXILIARY}|{ASKING})\b", re.I)
 _SIDES = frozenset(("he", "him", "his")), frozenset(("she", "her", "hers"))
 _MORE = re.compile(r"\b(?:else|another|others?|more|examples?)\b", re.IGNORECASE)
 _WHICH = re.compile(r"which (?:one |of them )?(?:is|are|was|were) the [\w ]+\W*$", re.IGNORECASE)
 
 # words that stand for something said before
-_AUX = "is|are|was|were|do|does|did|can|could|will|would|shall|should|may|might|must|has|have|had"
 _NOUNS = "country|city|town|person|planet|man|woman|place|river|island|state|book|film|movie|company|team|language|animal"
 _AFTER_HER = "in|on|at|to|for|with|and|or|from|by|of|when|after|before|as|so|too"  # before these "her" does not say whose
 _PRONOUN = re.compile(
@@ -79,19 +77,18 @@ _WORDS = (
     "why not|why|when|where|who|whom|how come|how much|how many|how long|how often|how|since when|until when|by whom|what for"
 )
 _BARE = re.compile(rf"(?P<word>{_WORDS})(?: exactly| (?:is|was) (?:that|it|this))?", re.IGNORECASE)
-_ASKING = r"(?:by |in |on |at |for |from |to |since |until )?(?:who|whom|whose|what|which|when|where|why|how)\b"
-_INVERTED = re.compile(rf"(?P<word>{_ASKING}(?: (?!(?:{_AUX})\b)[\w-]+){{0,3}}?) (?P<aux>{_AUX})\b(?P<rest>.*)", re.IGNORECASE)
-_SUBJECT = re.compile(rf"(?P<word>(?:who|what|which(?: [\w-]+)?)) (?P<rest>(?!(?:{_AUX})\b).+)", re.IGNORECASE)
-_YES_NO = re.compile(rf"(?:{_AUX})\b.*", re.IGNORECASE)
+_WORD = rf"(?:by |in |on |at |for |from |to |since |until )?(?:{ASKING})\b(?: (?!(?:{AUXILIARY})\b)[\w-]+){{0,3}}?"
+_INVERTED = re.compile(rf"(?P<word>{_WORD}) (?P<aux>{AUXILIARY})\b(?P<rest>.*)", re.IGNORECASE)
+_SUBJECT = re.compile(rf"(?P<word>(?:who|what|which(?: [\w-]+)?)) (?P<rest>(?!(?:{AUXILIARY})\b).+)", re.IGNORECASE)
+_YES_NO = re.compile(rf"(?:{AUXILIARY})\b.*", re.IGNORECASE)
 _ABOUT = re.compile(r"(?:what|how) about (?P<thing>.+)", re.IGNORECASE)
 _PLACED = re.compile(
     r"(?:(?P<how>in|on|at|for|with|from|to|by|under|of|since|after|before) )?(?P<thing>(?:[\w'’.-]+ ?){1,5})", re.I
 )
 _OWN = re.compile(r"(?:his|her|its|their) ", re.IGNORECASE)
 _COUNTED = re.compile(r"how (many|much) (.+)", re.IGNORECASE)
-_YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _MOST = re.compile(r"\bthe (?:(?:most|least) \w+|\w+est|first|last)\b", re.IGNORECASE)
-_CLAUSAL = re.compile(rf"\b(?:{_AUX}|who|what|when|where|why|how|which|i|you|he|she|it|they|we|that|there)\b", re.IGNORECASE)
+_CLAUSAL = re.compile(rf"\b(?:{AUXILIARY}|{ASKING}|i|you|he|she|it|they|we|that|there)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +235,13 @@ def instead(bare: str, last: str, *, joined: bool) -> str | None:
     """The last question about another thing, time or place; `joined`: it began with "and"."""
     about = _ABOUT.fullmatch(bare)
     placed = _PLACED.fullmatch(about["thing"] if about else bare)
-    if placed is None or (about is None and (_CLAUSAL.search(bare) or not (joined or placed["how"] or _YEAR.fullmatch(bare)))):
+    if placed is None or (about is None and (_CLAUSAL.search(bare) or not (joined or placed["how"] or dates_in(bare)))):
         return None
     base, thing = last.strip(" ?!."), placed["thing"].strip()
-    for pattern in (_YEAR, _MOST):
-        if pattern.search(thing) and (found := pattern.search(base)):
-            return f"{base[: found.start()]}{thing}{base[found.end() :]}?"
+    if dates_in(thing) and (dates := dates_in(base)):
+        return f"{base.replace(dates[0].said, thing, 1)}?"
+    if _MOST.search(thing) and (found := _MOST.search(base)):
+        return f"{base[: found.start()]}{thing}{base[found.end() :]}?"
     if placed["how"] and (found := re.search(rf"\b{placed['how']} (?:the )?(?:[\w'’-]+)(?: [A-Z][\w'’-]*)*", base)):
         return f"{base[: found.start()]}{placed['how']} {thing}{base[found.end() :]}?"
     if placed["how"]:

@@ -11,6 +11,8 @@ from wellread.text import patterns as re
 from wellread.text.lexicon import MONTHS, TENS, UNITS
 
 Kind = Literal["person", "place", "date", "number", "thing"]
+ASKING = "who|whom|whose|what|which|when|where|why|how"
+AUXILIARY = "is|are|was|were|do|does|did|can|could|will|would|shall|should|may|might|must|has|have|had"
 
 _PEOPLE = "person|man|woman|scientist|astronomer|king|queen|president|author|writer|poet|actor|actress|singer|player|engineer"
 _PLACES = "country|city|town|state|place|island|continent|region|village|river|sea|ocean"
@@ -25,10 +27,7 @@ _NO_NAMING = r"(?:is|are|was|were|do|does|did|can|should|happen\w*)\b"
 _NAMING = re.compile(
     rf"^(?:\W*\w+ ){{0,3}}?(?:which\b|what (?!{_NO_NAMING})|what(?:'s| is| was) the \w+(?: \w+)? of\b)", re.IGNORECASE
 )
-_AUX = (
-    r"(?:(?:is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)(?:n['’]?t)?"
-    r"|am|can['’]t|won['’]t)"
-)
+_AUX = rf"(?:(?:{AUXILIARY})(?:n['’]?t)?|am|can['’]t|won['’]t)"
 _CLAUSE = r"(?:(?:when|if|while|after|before|once|with|without|for|in|on)\b[^?]{3,150}?,\s*|(?:and|but|so),?\s+)?"
 _YES_NO = re.compile(rf"{_CLAUSE}(?P<aux>{_AUX})\b", re.IGNORECASE)
 # "Is the Amazon or the Nile longer?" wants a side; "Can I move or copy it?" does not.

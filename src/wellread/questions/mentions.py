@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wellread.questions.kinds import Kind, wanted
+from wellread.questions.kinds import ASKING, AUXILIARY, Kind, wanted
 from wellread.text import patterns as re
+from wellread.text.dates import dates_in
 from wellread.text.lexicon import MONTHS, NO_NAMES, STOPWORDS, word_set
 from wellread.text.markers import strip_markers
 from wellread.text.sentences import sentences
@@ -18,9 +19,8 @@ from wellread.text.sentences import sentences
 _JOINED = r"(?:[ ](?:of|the|de|da|di|la|van|von|der|den|del|al|bin|and the)(?=[ ]))*"
 _NAME = re.compile(rf"[^\W\d_a-zß-öø-ÿ][\w'’.&-]*(?:{_JOINED}[ ](?:[^\W\d_a-zß-öø-ÿ][\w'’.&-]*|[IVX]+\b|\d{{1,4}}\b)){{0,40}}")
 _WORD = re.compile(r"[\w'’-]+|[^\w\s]")
-_ASKING = word_set("who whom whose what which when where why how")
-_BEING = word_set("is are was were be been")
-_AUXILIARY = _BEING | word_set("do does did can could will would shall should may might must has have had")
+_ASKING = frozenset(ASKING.split("|"))
+_AUXILIARY = frozenset([*AUXILIARY.split("|"), "be", "been"])
 _LEADING = word_set("verb of for with about between from in on into without as than and or more")
 _BEHIND_VERBS = word_set("the a an my your our his her its their")
 _ARTICLES = _BEHIND_VERBS | word_set("this that these those some any")
@@ -61,8 +61,8 @@ def answered(question: str, answer: str) -> Mention | None:
     if kind in (None, "number") or not said:
         return None
     if kind == "date":
-        found = re.search(r"\b(?:1\d{3}|20\d\d|\d{1,4} ?(?:BC|AD|CE|BCE))\b", said)
-        return Mention(found[0], "date", named=True) if found else None
+        date = next((one for one in dates_in(said) if one.year), None)
+        return Mention(str(date.year) if date.year > 0 else date.said, "date", named=True) if date else None
     known = {word.casefold() for word in _WORD.findall(question)}
     runs = [one for one in names(said) if not all(word.casefold() in known for word in _WORD.findall(one))]
     if not runs:

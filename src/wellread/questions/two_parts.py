@@ -10,17 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from wellread.questions.followups import put, references
+from wellread.questions.kinds import ASKING
 from wellread.text import patterns as re
 
-_ASKS_ANEW = r"(?:(?:in|on|at|for|by|of) )?(?:who|whom|whose|what|when|where|which|how|why)\b"
-_BETWEEN = re.compile(rf",?\s+and\s+(?={_ASKS_ANEW})", re.IGNORECASE)
+_BETWEEN = re.compile(rf",?\s+and\s+(?=(?:(?:in|on|at|for|by|of) )?(?:{ASKING})\b)", re.IGNORECASE)
 _ONE = re.compile(r"\b(which|what) one\b", re.IGNORECASE)
 _OF_WHAT = re.compile(r"\b(?:which|what) (?!(?:is|are|was|were|do|does|did|can|should)\b)(\w+)", re.IGNORECASE)
-_BACK = re.compile(
-    r"\b(?:(?:that|this|the same) (?:country|city|town|person|planet|man|woman|place|river|island|state|one)"
-    r"|it|he|him|she|they|them|(?P<place>there))\b(?!['’])|\b(?P<own>its|his|her|their|that country['’]s|that person['’]s)\b",
-    re.IGNORECASE,
-)
 
 
 def halves(question: str) -> list[str]:
@@ -35,30 +31,20 @@ def halves(question: str) -> list[str]:
 def stand_alone(parts: list[str]) -> bool:
     """Whether both halves ask alike, and the second is not about the answer to the first."""
     first, second = (part.split(maxsplit=1)[0].casefold() for part in (parts[0], parts[-1]))
-    return first == second and not refers_back(parts[-1])
-
-
-def refers_back(part: str) -> bool:
-    """Whether the second half speaks of the first one's answer: "it", "that country"."""
-    return _BACK.search(part) is not None
+    return first == second and not references(parts[-1])
 
 
 def resolved(part: str, answer: str) -> str:
     """The second half with the first one's answer in the place of "it" or "that country"."""
-    if not answer:
-        return part
-    found = _BACK.search(part)
-    if found is None:
-        return f"{part} ({answer})"
-    put = f"{answer}'s" if found["own"] else f"in {answer}" if found["place"] else answer
-    return part[: found.start()] + put + part[found.end() :]
+    found = references(part)
+    return part if not answer else put(part, found[0], answer) if found else f"{part} ({answer})"
 
 
 _DONE = r"born|buried|crowned|die|educated|elected|killed|live|married|raised"
 _PREPOSITION = r"after|at|by|during|for|from|in|into|of|on|over|through|to|under|with"
 _RELATIVE = rf"who|that|which|whose|where|whom|(?:{_PREPOSITION}) (?:whom|which)"
 _AUX = r"is|are|was|were|do|does|did"
-_ASKING = r"(?:who|whom|whose|what|which|when|where|how)"
+_ASKING = rf"(?:{ASKING})"
 _CLAIM = r"(?:view|conclusion|fact|idea|claim|theory|belief|principle|opinion|name)s?"  # what follows "that" says what it is
 _DESCRIBED = re.compile(
     rf"(?P<before>.*?\bthe )(?P<noun>(?:(?!(?:{_DONE}|{_PREPOSITION}|and|or|{_CLAIM})\b)[\w-]+ ){{1,3}}?)"

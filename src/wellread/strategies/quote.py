@@ -34,9 +34,10 @@ from wellread.events import AnswerDelta, Decided, Notice, Ranked
 from wellread.parameters import Count, Share, param
 from wellread.protocols import trained
 from wellread.questions.comparisons import comparison
+from wellread.questions.followups import references
 from wellread.questions.kinds import to_be_told
 from wellread.questions.languages import NAMES
-from wellread.questions.two_parts import Described, described, halves, refers_back, resolved, stand_alone
+from wellread.questions.two_parts import Described, described, halves, resolved, stand_alone
 from wellread.run import Run
 from wellread.sources.multi_hop import linked
 from wellread.strategies import likely_sentences
@@ -144,7 +145,7 @@ class Quote(Recipe[QuoteParams]):
         missing: list[str] = []
         for part in parts:
             sure = [one for one in reached if one.confidence >= self.params.min_confidence]
-            if missing and refers_back(part):  # to what was not found
+            if missing and references(part):  # to what was not found
                 missing.append(part)
                 break
             question = resolved(part, sure[0].subject) if sure and not stand_alone(parts) else part
