@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
+from operator import attrgetter
 
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.text.blocks import without_signs
@@ -107,11 +108,16 @@ def best_first(hits: Iterable[Hit | None], source: str) -> list[Hit]:
     return [replace(hit, source=source, score=hit.score if own else 1.0 / (rank + 1)) for rank, hit in enumerate(kept)]
 
 
-def fused(rankings: Sequence[Sequence[Hit]], limit: int) -> tuple[Hit, ...]:
-    """Rankings as one by reciprocal ranks, each hit once, as the first of them has it."""
-    known = {hit.id: hit for hits in reversed(rankings) for hit in hits}
-    best = reciprocal_ranks([[hit.id for hit in hits] for hits in rankings])[:limit]
-    return tuple(replace(known[id], score=score) for id, score in best)
+def fused(rankings: Sequence[Sequence[Hit]], limit: int, key: Callable[[Hit], str] = attrgetter("id")) -> tuple[Hit, ...]:
+    """Rankings as one by reciprocal ranks, each hit once: as the first has it, which takes from the others what it lacks."""
+    known: dict[str, Hit] = {}
+    for hit in chain.from_iterable(rankings):
+        first = known.setdefault(key(hit), hit)
+        said = {name: getattr(first, name) or getattr(hit, name) for name in ("text", "snippet", "published", "reference")}
+        known[key(hit)] = replace(first, **said)
+    # A key counts once a ranking: two passages of one page must not outweigh a second source.
+    best = reciprocal_ranks([list(dict.fromkeys(map(key, hits))) for hits in rankings])[:limit]
+    return tuple(replace(known[one], score=score) for one, score in best)
 
 
 def web_address(url: str) -> str | None:

@@ -6,10 +6,11 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Generic, Literal, Self, TypeVar
 from urllib.parse import parse_qsl
 
 from wellread.core.private_files import at_home
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from wellread.index.search import LocalIndex, SearchOptions
 
 T = TypeVar("T")
+Opened = TypeVar("Opened", bound="LocalIndex | MergedIndex")
 LIBRARY_HINT = (
     "a small encyclopaedia; ask in a full sentence or with the names involved, one fact at a time, "
     "and name the thing itself rather than 'it'"
@@ -94,10 +96,40 @@ def weighed(
     return trained(embedder, asked), replace(options, share=share)
 
 
-class IndexSource(Source):
-    """Searches one index. The index is opened and the embedder asked for at the first search."""
+class _Indexed(Source, Generic[Opened]):
+    """Base class of indexes as sources: with what one is searched, and the name that its hits go by."""
 
     has_documents = True
+
+    def __init__(self, name: str, options: Options, kit: Parts, hint: str) -> None:
+        self.name, self.hint = name, hint
+        self._options, self._kit = options, kit
+        self._index: Opened | None = None
+
+    def tuned(self, **options: int) -> Self:
+        """The same open index, searched with other options; closing it stays with this one."""
+        other = copy(self)
+        other._options = replace(self._options, **options)
+        return other
+
+    async def aclose(self) -> None:
+        """Let go of the files."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    def _asked(self, query: Query, built: str, words: bool, language: str | None) -> tuple[Embedder | None, SearchOptions]:
+        """The embedder and the options for a query of an index that was built with an embedder, perhaps words of a language."""
+        embedder = embedder_for(built, self._options.embedder, self._kit) if self._options.meaning else None
+        options = self._options.searching()
+        return weighed(embedder, options, query.language, language) if words and options.words else (embedder, options)
+
+    def _named(self, hits: Sequence[Hit]) -> list[Hit]:
+        return [replace(hit, source=self.name) for hit in hits]
+
+
+class IndexSource(_Indexed["LocalIndex"]):
+    """Searches one index. The index is opened and the embedder asked for at the first search."""
 
     def __init__(
         self,
@@ -110,13 +142,8 @@ class IndexSource(Source):
         early: Path | None = None,
     ) -> None:
         """`early`: a folder where vectors are kept that a question needed before the index had them."""
-        self.name = name
-        self._path = path
-        self._options = options
-        self._kit = kit
-        self._kept = early
-        self.hint = hint or f"{options.about or HINT}; {ASKING}"
-        self._index: LocalIndex | None = None
+        super().__init__(name, options, kit, hint or f"{options.about or HINT}; {ASKING}")
+        self._path, self._kept = path, early
         self._opened: tuple[int, int] | None = None
         self._opening = threading.Lock()
         self.private = private
@@ -150,11 +177,9 @@ class IndexSource(Source):
         self.unfinished = (f"{missing:,} passages of {self.name} are found by their words alone so far",) if missing else ()
         return found
 
-    def tuned(self, **options: int) -> IndexSource:
-        """The same open index, searched with other options; closing it stays with this one."""
-        other = IndexSource(self.name, self._path, replace(self._options, **options), self._kit, self.hint, self.private)
-        other._index, other._opened = self.index, self._opened
-        return other
+    def tuned(self, **options: int) -> Self:
+        self._index = self.index
+        return super().tuned(**options)
 
     async def passages(self, document: str) -> Sequence[Hit]:
         """All passages of a document, in order."""
@@ -172,12 +197,6 @@ class IndexSource(Source):
         """The passages of the document a cross-reference names; empty when there is none."""
         return self._named(await self._looked(lambda index: asyncio.to_thread(index.find_title, title)))
 
-    async def aclose(self) -> None:
-        """Let go of the files."""
-        if self._index is not None:
-            self._index.close()
-            self._index = None
-
     async def _looked(self, look: Callable[[LocalIndex], Awaitable[T]]) -> T:
         """The result of a look at the index. One index for all of it: numbers of passages belong to it as it is at a moment."""
         version = _version(self._path)
@@ -191,11 +210,8 @@ class IndexSource(Source):
             raise SourceError(self.name, f"the index cannot be read: {problem.strerror or problem}") from problem
 
     async def _search(self, index: LocalIndex, query: Query) -> list[Hit]:
-        wanted = index.manifest.embedder
-        embedder = embedder_for(wanted, self._options.embedder, self._kit) if self._options.meaning else None
-        options = self._options.searching()
-        if index.manifest.words and options.words:
-            embedder, options = weighed(embedder, options, query.language, index.manifest.language)
+        made = index.manifest
+        embedder, options = self._asked(query, made.embedder, bool(made.words), made.language)
         early = min(_EARLY, query.limit) if self._kit.effort != "low" else 0
         if embedder and early and self._kept:
             from wellread.index.early import Kept
@@ -210,30 +226,17 @@ class IndexSource(Source):
             return self._index
         return await asyncio.to_thread(lambda: self.index)
 
-    def _named(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        return [replace(hit, source=self.name) for hit in hits]
 
-
-class ClusterSource(Source):
+class ClusterSource(_Indexed["MergedIndex"]):
     """Searches all shards. Those that cannot be reached are named in the result."""
 
-    has_documents = True
-
-    def __init__(self, name: str, argument: str, options: Options, kit: Parts, hint: str = HINT) -> None:
-        self.name = name
-        self.hint = hint
-        self._argument = argument
-        self._options = options
-        self._kit = kit
-        self._opening = asyncio.Lock()
-        self._index: MergedIndex | None = None
+    def __init__(self, name: str, argument: str, options: Options, kit: Parts) -> None:
+        super().__init__(name, options, kit, HINT)
+        self._argument, self._opening = argument, asyncio.Lock()
 
     async def search(self, query: Query) -> Sequence[Hit]:
         index = await self._opened()
-        embedder = embedder_for(index.embedder, self._options.embedder, self._kit) if self._options.meaning else None
-        options = self._options.searching()
-        if index.words and options.words:
-            embedder, options = weighed(embedder, options, query.language, index.language)
+        embedder, options = self._asked(query, index.embedder, index.words, index.language)
         outcome = await index.search(query.text, embedder, query.limit, options)
         failures = ()
         if outcome.gone:
@@ -241,22 +244,11 @@ class ClusterSource(Source):
             failures = (f"{self.name}: {share}; nobody answers for shard {', '.join(outcome.gone)}",)
         return Hits(tuple(self._named(outcome.hits)), failures)
 
-    def tuned(self, **options: int) -> ClusterSource:
-        """The same index, searched with other options."""
-        other = ClusterSource(self.name, self._argument, replace(self._options, **options), self._kit, self.hint)
-        other._index, other.private = self._index, self.private
-        return other
-
     async def passages(self, document: str) -> Sequence[Hit]:
         return await asyncio.to_thread(self._named, await (await self._opened()).document(document))
 
     async def find_title(self, title: str) -> Sequence[Hit]:
         return self._named(await (await self._opened()).titled(title))
-
-    async def aclose(self) -> None:
-        if self._index is not None:
-            self._index.close()
-            self._index = None
 
     async def _opened(self) -> MergedIndex:
         async with self._opening:
@@ -275,9 +267,6 @@ class ClusterSource(Source):
         if not name:
             raise SourceError(self.name, "index:ray://NAME needs the name of a deployed index")
         return open_index(name, address or None)
-
-    def _named(self, hits: Sequence[Hit]) -> list[Hit]:
-        return [replace(hit, source=self.name) for hit in hits]
 
 
 def from_spec(spec: Spec, kit: Parts) -> Source:

@@ -17,7 +17,7 @@ from wellread.errors import SourceError, Unreachable, WellreadError
 from wellread.net.address import canonical
 from wellread.privacy import search as ask
 from wellread.protocols import Parts, Source, trained
-from wellread.ranking.fusion import reciprocal_ranks
+from wellread.sources.hits import fused
 from wellread.text.places import bare_title
 from wellread.types import Hit, Hits, Passage, Query
 
@@ -49,7 +49,7 @@ class Several(Source):
             kind = Unreachable if len(unreachable) == len(asked) > 0 else SourceError
             raise kind("all sources failed", "; ".join(failures) or "there are none")
         pairs = sum(found.pairs for found in answered)
-        return Hits(tuple(_fused(answered)[: query.limit]), tuple(failures), pairs, unreachable)
+        return Hits(fused(answered, query.limit, _key), tuple(failures), pairs, unreachable)
 
 
 async def _attempt(source: Source, query: Query) -> tuple[bool, Hits]:
@@ -63,18 +63,6 @@ async def _attempt(source: Source, query: Query) -> tuple[bool, Hits]:
         return False, Hits(failures=(said,), unreachable=unreachable)
     except Exception as problem:
         return False, Hits(failures=(f"{source.name}: unexpected {type(problem).__name__}",))
-
-
-def _fused(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
-    best: dict[str, Hit] = {}
-    for hits in rankings:
-        for hit in hits:
-            first = best.setdefault(key := _key(hit), hit)  # the first seen wins, and takes from the others what it lacks
-            lacking = ("text", "snippet", "published", "reference")
-            best[key] = replace(first, **{name: getattr(first, name) or getattr(hit, name) for name in lacking})
-    # A key counts once a ranking: two passages of one page must not outweigh a second source.
-    orders = [list(dict.fromkeys(map(_key, hits))) for hits in rankings]
-    return [replace(best[key], score=score) for key, score in reciprocal_ranks(orders)]
 
 
 def _key(hit: Hit) -> str:
