@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,30 @@ async def test_limits_that_strike_at_once_do_so_again_as_they_did(tmp_path: Path
         assert await nested(player) == then
         assert recording.struck
         player.finish()
+
+
+async def test_an_event_between_two_limits_stays_between_them(tmp_path: Path) -> None:
+    """Both are due, as nothing was answered between them; what is told of the first has the time that it had."""
+
+    async def told(tape: Recorder | Player, timeout: Limiter, seconds: float) -> tuple[float, float]:
+        with pytest.raises(TimeoutError):
+            async with timeout(seconds, "sources"):
+                await tape.call("part", f"{seconds}", {}, lambda: asyncio.sleep(5), type(None))
+        await asyncio.sleep(0)
+        outside = tape.outside()
+        assert outside.stamp is not None
+        return outside.stamp(), outside.clock()
+
+    async def both(tape: Recorder | Player) -> list[tuple[float, float]]:
+        timeout = limiter(tape)
+        return list(await asyncio.gather(*(told(tape, timeout, seconds) for seconds in (0.01, 0.05))))
+
+    path = tmp_path / "run.jsonl"
+    with Recorder(path, {"question": "?", "settings": {}}, Environment(), {}) as recorder:
+        first, second = await both(recorder)
+    assert second[0] - first[1] > 0.02
+    recording = replace(load(path), events=[{"at": first[0]}, {"at": second[0]}])
+    assert await both(Player(recording)) == [first, second]
 
 
 async def test_other_errors_pass_a_limit_that_struck(tmp_path: Path) -> None:

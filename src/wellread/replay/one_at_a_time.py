@@ -88,12 +88,12 @@ class TimeLimit:
 class RecordedLimit(Strikeable):
     """One that has struck strikes again: when all that was answered before has come to rest, or when its work is done."""
 
-    __slots__ = ("behind", "number", "tell")
+    __slots__ = ("at", "behind", "number", "tell")
 
-    def __init__(self, pending: set[RecordedLimit], number: int, behind: int, tell: Callable[[], None]) -> None:
-        """Of the run's limits the `number`; it struck `behind` so many answers from outside, and tells then what time it was."""
+    def __init__(self, pending: set[RecordedLimit], number: int, at: float, behind: int, tell: Callable[[], None]) -> None:
+        """Of the run's limits the `number`; it struck `at` that time, `behind` so many answers from outside, and tells so then."""
         super().__init__(cast("set[Strikeable]", pending))
-        self.number, self.behind, self.tell = number, behind, tell
+        self.number, self.at, self.behind, self.tell = number, at, behind, tell
 
     def strike(self) -> None:
         self._all.discard(self)

@@ -88,7 +88,7 @@ class Player:
         if self._limits not in self.recording.struck:
             return asyncio.timeout(None)
         at, behind = self.recording.struck[self._limits]
-        return RecordedLimit(self._pending, self._limits, behind, lambda: self._reach(at))
+        return RecordedLimit(self._pending, self._limits, at, behind, lambda: self._reach(at))
 
     def source(self, role: str) -> Source | None:
         """The source that had this role, as far as it is in the file."""
@@ -236,13 +236,16 @@ class Player:
             self._striking = asyncio.get_running_loop().create_task(self._strike())
 
     def _due(self) -> list[RecordedLimit]:
-        return sorted((one for one in self._pending if one.behind <= self._position), key=lambda one: one.number)
+        return sorted((one for one in self._pending if one.behind <= self._position), key=lambda one: (one.at, one.number))
 
     async def _strike(self) -> None:
-        """Let limits strike that did behind the answers given so far, when all that these have set in motion has come to rest."""
+        """Let limits strike that did behind the answers given so far, when all that these have set in motion has come to rest:
+        together, unless there was an event between them."""
         while self._due():
             await self._threads.settle()
-            for limit in self._due():
+            for place, limit in enumerate(self._due()):
+                if place and any(event["at"] < limit.at for event in self.recording.events[self._stamped :]):
+                    break
                 limit.strike()
             await self._threads.settle()
 
