@@ -83,9 +83,9 @@ async def test_limits_that_strike_at_once_do_so_again_as_they_did(tmp_path: Path
 async def test_an_event_between_two_limits_stays_between_them(tmp_path: Path) -> None:
     """Both are due, as nothing was answered between them; what is told of the first has the time that it had."""
 
-    async def told(tape: Recorder | Player, timeout: Limiter, seconds: float) -> tuple[float, float]:
+    async def told(tape: Recorder | Player, limiting: Limiter, seconds: float) -> tuple[float, float]:
         with pytest.raises(TimeoutError):
-            async with timeout(seconds, "sources"):
+            async with limiting(seconds, "sources"):
                 await tape.call("part", f"{seconds}", {}, lambda: asyncio.sleep(5), type(None))
         await asyncio.sleep(0)
         outside = tape.outside()

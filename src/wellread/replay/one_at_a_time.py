@@ -91,7 +91,7 @@ class RecordedLimit(Strikeable):
     __slots__ = ("at", "behind", "number", "tell")
 
     def __init__(self, pending: set[RecordedLimit], number: int, at: float, behind: int, tell: Callable[[], None]) -> None:
-        """Of the run's limits the `number`; it struck `at` that time, `behind` so many answers from outside, and tells so then."""
+        """Of the run's limits the `number`; it struck `at` that time behind so many answers, and tells so then."""
         super().__init__(cast("set[Strikeable]", pending))
         self.number, self.at, self.behind, self.tell = number, at, behind, tell
 
