@@ -36,6 +36,29 @@ See
     assert said(body) == [("paragraph", "See https://a.example the keeper's site .")]
 
 
+def test_how_far_in_a_page_stands_is_not_its_text() -> None:
+    """As rst2man and Sphinx begin each of their pages."""
+    body = """.de1 INDENT
+.\\" .rstReportMargin pre:
+. RS \\\\$1
+. nr rst2man-indent-level +1
+..
+.de UNINDENT
+. RE
+..
+.TP
+.B \\-z factor
+Zoom (default: 1).
+.INDENT 7.0
+.INDENT 3.5
+.sp
+As a photograph.
+.UNINDENT
+.UNINDENT
+"""
+    assert said(body) == [("entry", "-z factor: Zoom (default: 1)."), ("paragraph", "As a photograph.")]
+
+
 def test_what_is_ignored_ends_where_the_page_says() -> None:
     """As texi2man hides equations from a terminal; all behind them was lost."""
     assert said(".if n .ig ++\n.EQ\ndelim $$\n.EN\n.++\nLight it.\n.ig\nno\n..\nNow.\n") == [("paragraph", "Light it. Now.")]

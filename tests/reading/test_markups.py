@@ -105,6 +105,39 @@ def test_the_commands_of_an_info_manual_are_entries() -> None:
     assert said(read(node, "lamp.info"))[1:] == [("entry1", "Command: light: Light the lamp with the match.")]
 
 
+def test_lists_inside_of_what_an_info_manual_says_of_a_term() -> None:
+    node = """
+File: lamp.info,  Node: Oil,  Up: Top
+
+ -- Command: look WHEN
+     Look at it.
+
+     'dusk'
+          When the sun goes down.  It is
+          the default.
+     'dawn'
+     'noon'
+          Later.
+
+        * by day, from
+          the stairs
+        * by night
+
+     lamp ()
+     {
+          light ();
+     }
+"""
+    assert said(read(node, "lamp.info")) == [
+        ("entry1", "Command: look WHEN: Look at it."),
+        ("entry1", "'dusk': When the sun goes down.  It is the default."),
+        ("entry1", "'dawn', 'noon': Later."),
+        ("item1", "by day, from the stairs"),
+        ("item1", "by night"),
+        ("code", "lamp ()\n{\n     light ();\n}"),
+    ]
+
+
 def test_the_first_file_of_an_info_manual_in_parts_says_what_it_is_about() -> None:
     head = "This is lamp.info, produced by makeinfo version 7.0.\n\nHow to light a lamp.\n\n"
     listed = "INFO-DIR-SECTION Light\n* Lamp: (lamp).\n\x1f\nIndirect:\nlamp.info-1: 300\n\x1f\nTag Table:\n"

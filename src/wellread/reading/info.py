@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from textwrap import dedent
 
 from wellread.reading.builder import code, entry, titled
 from wellread.reading.plain_text import blocks_of
@@ -15,7 +16,8 @@ _ENTRY = "\nINFO-DIR-SECTION"  # for the list of all manuals
 _INDEX = "\x08[inde"  # what is left of its mark; what stands there leads elsewhere
 _NOTE = re.compile(r"\*[Nn]ote\s+([^:]{1,200}?)(?:::|:\s*(?:\([^)]{1,100}\))?[^.,]{0,200}[.,])", re.DOTALL)
 _OF_CODE = frozenset("(){};=")
-_BULLET = re.compile(r"[*•-]\s+|\d{1,3}\.\s+")
+_BRACED = frozenset("{};")
+_BULLET = re.compile(r"[*•-]\s+|\d{1,3}\.\s+|[A-Za-z][.)]\s+")
 _RULES = "*=-."  # of headings, as makeinfo writes them
 _INDENT = 5  # of examples, quotations and what is said of a term
 
@@ -54,13 +56,28 @@ def _finer(block: Block) -> Iterator[Block]:
         said = " ".join(line.strip() for line in inner)
         if above and _BULLET.match(above[0]):
             yield from _outer([*above, said])
-        # terms that are explained together begin alike, as options do; the lines of a sentence do not, and it comes to an end
-        elif above and len({line[0] for line in above}) == 1 and not above[-1].endswith((".", ":", ",")):
+        elif above and _are_terms(above):
             yield entry(", ".join(above), said)
         else:
             yield from _outer(above)
-            yield from code(inner)
+            below = dedent("\n".join(inner)).split("\n")
+            if _BULLET.match(below[0]):
+                yield from _outer([line.strip() for line in below])
+            else:  # what is said of a term may be a list of terms itself
+                yield from _finer(Block("paragraph", "\n".join(below))) if _explains(below) else code(inner)
     yield from _outer(outer)
+
+
+def _are_terms(lines: Sequence[str]) -> bool:
+    """Terms that are explained together begin alike, as options do; the lines of a sentence do not, and it comes to an end."""
+    return len({line[0] for line in lines}) == 1 and not lines[-1].endswith((".", ":", ","))
+
+
+def _explains(lines: Sequence[str]) -> bool:
+    """Whether all lines are terms and what is said of them, and none of them looks like code."""
+    groups = [(inside, [*group]) for inside, group in groupby(lines, key=lambda line: line.startswith(" " * _INDENT))]
+    terms = [group for inside, group in groups if not inside]
+    return groups[-1][0] and all(map(all, terms)) and all(map(_are_terms, terms)) and _BRACED.isdisjoint("".join(lines))
 
 
 def _outer(lines: Sequence[str]) -> Iterator[Block]:

@@ -23,6 +23,7 @@ _STRING = re.compile(r"\\\*(?:\((..)|\[([^\]]{1,60})\]|(.))")
 _LONGEST_STRING = 500
 _LONGEST_CHAIN = 50  # conditions one after the other in a line; each of them copies what follows it
 _HOLDING = frozenset({"n", "o", "\\n(.g", "\\n[.g]", "1"})  # conditions, on a terminal by groff; of what is computed none
+_LAYOUT = frozenset({"RS", "in", "ll", "ne", "nr", "ps", "sp", "ta", "ti", "vs"})  # say nothing of their arguments
 _DEFINING = frozenset({"de", "de1", "dei", "am", "am1", "ig"})
 # Strings that macro packages and pod2man bring along, as a terminal shows them.
 _STRINGS = _pairs(
@@ -63,7 +64,8 @@ class Requests:
             line = waiting.popleft()
             if line.startswith(".") and line[1:].strip() == (end.strip() or "."):
                 return
-            if "\\$" in line:
+            request = _REQUEST.match(line)
+            if "\\$" in line and not (request and request[1] in _LAYOUT):
                 self.defined.add(name)
 
     def _keep(self, rest: str, *, more: bool) -> None:
