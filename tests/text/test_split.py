@@ -86,3 +86,11 @@ def test_nothing_is_lost_and_nothing_too_long(blocks: list[Block], tokens: int) 
     assert all(0 < count_tokens(one.text) <= tokens + 2 for one in found)  # the two fences of code
     letters = "".join(one.text for one in found).translate(str.maketrans("", "", " \n#-`"))
     assert letters == "".join(block.text for block in blocks).translate(str.maketrans("", "", " \n"))
+
+
+def test_a_list_that_is_too_long_for_one_passage_is_cut_between_its_lines() -> None:
+    items = [f"- Lamp {n} is lit at dusk.\n  It burns oil of its own." for n in range(30)]
+    found = pieces([body("\n".join(items))], Splitting(60))
+    assert len(found) > 1
+    assert all(one.text.startswith("- Lamp") for one in found)
+    assert "\n".join(one.text for one in found) == "\n".join(items)

@@ -95,7 +95,7 @@ def in_pieces(text: str, in_code: bool = False) -> tuple[list[Piece], bool]:
     """The pieces of a passage; whether it begins, and whether it ends, in the middle of some code."""
     found: list[Piece] = []
     worded = False  # whether the last of them says anything
-    for start, end in _lines(text):
+    for start, end in lines(text):
         line = text[start:end]
         if line.rstrip() == _FENCE:
             in_code, worded = not in_code, False
@@ -110,7 +110,8 @@ def in_pieces(text: str, in_code: bool = False) -> tuple[list[Piece], bool]:
     return [piece for piece in found if text[piece.start : piece.end].strip()], in_code
 
 
-def _lines(text: str) -> Iterator[tuple[int, int]]:
+def lines(text: str) -> Iterator[tuple[int, int]]:
+    """Where each line starts and ends."""
     start = 0
     for line in text.split("\n"):
         yield start, start + len(line)

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
 
-from wellread.text.blocks import as_blocks, goes_on, marked
+from wellread.text.blocks import as_blocks, goes_on, lines, marked
 from wellread.text.places import HEADINGS
-from wellread.text.sentences import sentences
+from wellread.text.sentences import paragraphs
 from wellread.types import Block, Page, Passage
 
 _WIDE = "\u2e80"  # from here on scripts are written without blanks: a character is about a token
@@ -166,12 +166,20 @@ def _cut(block: Block, joint: str, limit: int) -> Iterator[_Part]:
     if tokens <= limit:
         yield _Part(joint, text if block.kind == "code" else text.strip(), tokens, block)
         return
-    code = block.kind == "code"
-    units = text.split("\n") if code else (text[start:end] for start, end in sentences(text))
-    for unit in units:
-        for piece in _pieces(unit, limit):
+    last = 0
+    for start, end in lines(text) if block.kind == "code" else _units(text, limit):
+        joint = text[last:start] if last else joint  # the items of a list stay on lines of their own
+        for piece in _pieces(text[start:end], limit):
             yield _Part(joint, piece, count_tokens(piece), block)
-            joint = "\n" if code else " "
+            joint = " "
+        last = end
+
+
+def _units(text: str, limit: int) -> Iterator[tuple[int, int]]:
+    """The items of a list, whole where they fit, and the sentences of what is longer."""
+    for spans in paragraphs(text):
+        whole = spans[0][0], spans[-1][1]
+        yield from [whole] if count_tokens(text[slice(*whole)]) <= limit else spans
 
 
 def _pieces(sentence: str, limit: int) -> Iterator[str]:
