@@ -7,12 +7,13 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from wellread.answer_json import AnswerJson, CitationJson
+from wellread.answer_json import AnswerJson, CitationJson, NearJson
 from wellread.errors import UsageError
 from wellread.present.files import as_html, as_markdown, as_word, maker
 from wellread.present.html import draft_html
@@ -168,3 +169,16 @@ def test_what_cannot_be_written_is_told_before_anything_is_asked(tmp_path: Path,
     for name, words in (("a.txt", ".md, .html, .docx or .pdf"), ("no/a.md", "no such folder"), ("a.pdf", "install Chromium")):
         with pytest.raises(UsageError, match=words):
             maker(tmp_path / name)
+
+
+def test_a_passage_that_comes_near_keeps_the_lines_of_its_list() -> None:
+    keys = "F1     Shows help.\n\n```\nF10    Leaves,\n       and saves.\n```\n" + "Long ago it was told otherwise. " * 40
+    answer = AnswerJson(question="?", outcome="unsure", nearest=[NearJson(number=2, title="Keys", text=keys)])
+    out = Console(width=80, file=StringIO())
+    show(answer, out)
+    assert isinstance(out.file, StringIO)
+    seen = [line.rstrip() for line in out.file.getvalue().splitlines()]
+    for text in ("\n".join(lines(answer)), "\n".join(seen)):
+        assert "    “F1     Shows help.\n    F10    Leaves,\n           and saves.\n    Long ago" in text
+        assert "…”" in text
+    assert max(map(len, seen)) <= 80

@@ -17,6 +17,7 @@ from wellread.text.places import place
 if TYPE_CHECKING:
     from rich.console import Console
 
+_MOST = 600  # characters of a passage that comes near
 _OPENINGS = {"partial": "Missing", "unsure": "No answer found", "exhausted": "Cut short", "failed": "Failed"}
 
 
@@ -30,7 +31,7 @@ def lines(answer: AnswerJson) -> Iterator[str]:
         yield (f"{answer.short}\n\n" if answer.short else "") + parts.marked()
     if parts.answer.outcome != "answered":
         yield _outcome(parts)
-    yield from _beside(parts)
+    yield from (textwrap.indent(text, " " * indent) for text, indent in _beside(parts))
     if parts.sources:
         yield "\nSources"
     for one in parts.sources:
@@ -45,6 +46,7 @@ def show(answer: AnswerJson, out: Console) -> None:
     from rich.markdown import Markdown
     from rich.markup import escape
     from rich.padding import Padding
+    from rich.text import Text
 
     parts = sections(answer)
     answer = parts.answer
@@ -56,8 +58,8 @@ def show(answer: AnswerJson, out: Console) -> None:
         out.print()
     if parts.answer.outcome != "answered":
         out.print(_outcome(parts), style="yellow", markup=False, highlight=False)
-    for line in _beside(parts):
-        out.print(line, style="dim", markup=False, highlight=False)
+    for line, indent in _beside(parts):
+        out.print(Padding(Text(line), (0, 0, 0, indent), expand=False), style="dim", highlight=False)
     for one in parts.sources:
         out.print(f"[bold cyan]\\[{one.number}][/] {escape(place(one.best))}", highlight=False)
         for quote in one.new:
@@ -78,16 +80,23 @@ def _outcome(parts: Sections) -> str:
     return "\n".join(f"{what}: {why}" for what, why in told.items() if why) or f"{_OPENINGS[parts.answer.outcome]}."
 
 
-def _beside(parts: Sections) -> list[str]:
-    """How sure an answer is; where there is none, or no sure one, the passages that come nearest and what else to try."""
-    told = [f"({parts.sure})"] if parts.sure else []
-    told += [f"Note: {note}." for note in parts.answer.notes]
-    told += ["", f"{parts.near}:"] if parts.answer.nearest else []
+def _beside(parts: Sections) -> list[tuple[str, int]]:
+    """How sure an answer is; where there is none, or no sure one, the passages that come nearest and what else to try. Each with
+    how far in it stands."""
+    told = [(f"({parts.sure})", 0)] if parts.sure else []
+    told += [(f"Note: {note}.", 0) for note in parts.answer.notes]
+    told += [(f"\n{parts.near}:", 0)] if parts.answer.nearest else []
     for near in parts.answer.nearest:
-        words = textwrap.shorten(" ".join(without_signs(near.text).split()), 600, placeholder=" …")
         sign = f"[{near.number}]" if near.number else "·"
-        told += [f"  {sign} {place(near)}", textwrap.indent(f"“{words}”", "    ")]
-    return [*told, "", f"To try: {'; '.join(parts.answer.tries)}."] if parts.answer.tries else told
+        told += [(f"{sign} {place(near)}", 2), (f"“{_in_lines(without_signs(near.text))}”", 4)]
+    return [*told, (f"\nTo try: {'; '.join(parts.answer.tries)}.", 0)] if parts.answer.tries else told
+
+
+def _in_lines(text: str) -> str:
+    """Words with the lines of a list, a table or code as they stand, the empty ones left out."""
+    short = text if len(text) <= _MOST else f"{text[:_MOST].rsplit(maxsplit=1)[0]} …"
+    first, _, below = short.partition("\n")
+    return "\n".join(line.rstrip() for line in (first, *textwrap.dedent(below).splitlines()) if line.strip())
 
 
 def _footer(answer: AnswerJson) -> str:
