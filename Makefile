@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+unexport PYTHONDONTWRITEBYTECODE  # else each process that a test starts compiles all it imports, each worker every test file
 q ?= Which is the largest moon of Saturn, and who discovered it?
 
 .PHONY: help ask test quick check torture torture-faults torture-growth torture-soak serve bench clean setup setup-dev pins docs wheel sbom pictures

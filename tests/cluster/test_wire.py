@@ -147,7 +147,7 @@ async def test_whoever_stands_between_can_say_nothing(door: Door, slow: Slow, wa
                 onward.sendall(asked)
                 answer = onward.recv(40 + 15, socket.MSG_WAITALL)
                 caller.sendall(answer[:-1] + b"!")
-            onward.recv(1)
+            (caller if way == "answered otherwise" else onward).recv(1)  # until whoever was lied to hangs up
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listener = threading.Thread(target=between)

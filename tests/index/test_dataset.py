@@ -226,7 +226,7 @@ async def test_data_sets_of_others_that_are_none(tmp_path: Path, wrong: str) -> 
 
 async def test_a_data_set_that_fills_the_memory_ends_only_the_process_that_reads_it(tmp_path: Path) -> None:
     rows = 5_000
-    text = pa.array(["x" * 1_000_000] * rows).dictionary_encode()
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["x" * 1_000_000])
     vectors = {"emb_int8": [[1] * 8] * rows, "emb_ubinary": [[0]] * rows}
     table = pa.table({"_id": ["a"] * rows, "text": text, **vectors})
     pq.write_table(table.replace_schema_metadata({b"wellread": json.dumps(ABOUT).encode()}), tmp_path / "a.parquet")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from benchmarks.citations_changes import FOLDERS, Changed, changed, denied, pass
 
 import wellread
 from wellread.citations import verdicts
-from wellread.citations.check import weighed
+from wellread.citations.check import Weighed, weighed
 from wellread.protocols import AnswerReader
 from wellread.types import Claim, Judgement, Passage
 
@@ -38,9 +39,15 @@ def library() -> list[str]:
     ]
 
 
+@cache
+def at_low(one: Changed) -> list[Weighed]:
+    """The sentence as the rules alone read it, once for all tests."""
+    return weighed(f"{one.text} [1]", {1: one.passage})
+
+
 def is_vetoed(one: Changed) -> bool:
     """Whether it is not carried, and nobody is asked about it: neither the verifier nor a language model."""
-    return any(not found.sentence.supported and found.claim is None for found in weighed(f"{one.text} [1]", {1: one.passage}))
+    return any(not found.sentence.supported and found.claim is None for found in at_low(one))
 
 
 @pytest.mark.no_cover
@@ -64,7 +71,7 @@ async def test_what_is_contradicted_at_low_effort_passes_at_none(given: list[Pas
     """A change of any kind that the rules flag, as at low effort, is flagged whoever reads it at another."""
     nots = denied(given)
     for one in (*changed(given, A_KIND), *nots):
-        low = weighed(f"{one.text} [1]", {1: one.passage})
+        low = at_low(one)
         normal, _ = await verdicts.reread(low, Agrees, verdicts.MOST)
         assert all(b.sentence.supported <= a.sentence.supported for a, b in zip(low, normal, strict=True)), one.text
     assert sum(is_vetoed(one) for one in nots) >= 0.85 * len(nots)
@@ -73,5 +80,5 @@ async def test_what_is_contradicted_at_low_effort_passes_at_none(given: list[Pas
 @pytest.mark.no_cover
 def test_true_sentences_are_rarely_flagged(given: list[Passage]) -> None:
     true = unchanged(given)
-    flagged = [one for one in true if not all(each.sentence.supported for each in weighed(f"{one.text} [1]", {1: one.passage}))]
+    flagged = [one for one in true if not all(each.sentence.supported for each in at_low(one))]
     assert len(flagged) <= 0.01 * len(true)
