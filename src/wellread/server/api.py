@@ -165,7 +165,7 @@ async def search(
 ) -> shapes.SearchResult:
     """Search the sources, nothing more."""
     engine = here.service.menu.searching(source or [])
-    async with here.service.turn(here.client):
+    async with here.service.searching.place(here.client):
         hits = await engine.search(q, limit=limit)
     shown = [{**hit_json(hit), "view": place.path() if (place := of_hit(hit)) else None} for hit in hits]
     return shapes.SearchResult.model_validate({"query": q, "hits": shown, "documents": documents_json(hits)})

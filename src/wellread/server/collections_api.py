@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect
 
 from wellread.core.unicode_safety import encodable
 from wellread.errors import UsageError
+from wellread.index.folder import existing
 from wellread.index.inputs import Item
 from wellread.index.ledger import Entry
 from wellread.server import service, shapes, viewer
@@ -104,8 +105,6 @@ class View:
 
 def look(collections: Collections, indexing: Indexing, one: Collection) -> View:
     """Blocks."""
-    from wellread.index.folder import existing
-
     job, content, items = indexing.job(one), existing(one.index), collections.documents(one)
     entries, running = indexing.entries(one), job is not None and job.running
     files = Progress(done=sum(item.name in entries for item in items), of=len(items))

@@ -44,6 +44,7 @@ _INSTRUCTIONS = (
     "wellread answers questions from its sources with checked citations. Use ask for a question, search to see "
     "passages, read for a whole web page or for the document behind a citation."
 )
+_Source = Annotated[str | None, Field(description="Which of the server's sources to search.")]
 _Address = Annotated[str | None, Field(description="An http or https address.", max_length=4_000)]
 _SourceOf = Annotated[str | None, Field(description="A citation's or hit's source.", max_length=500)]
 _DocumentOf = Annotated[str | None, Field(description="Its document, with source.", max_length=4_000)]
@@ -161,7 +162,7 @@ def build(service: Service) -> MCPServer[Any]:
         question: Annotated[str, Field(description="What you want to know.", max_length=20_000)],
         ctx: Context[Any, Any],
         strategy: Annotated[str | None, Field(description="How to answer; the server's default if left out.")] = None,
-        source: Annotated[str | None, Field(description="Which of the server's sources to search.")] = None,
+        source: _Source = None,
         previous: Annotated[
             str | None, Field(description="The `id` of the answer that this follows up on.", max_length=40)
         ] = None,
@@ -177,10 +178,17 @@ def build(service: Service) -> MCPServer[Any]:
         query: Annotated[str, Field(description="Words to search for.", max_length=2_000)],
         ctx: Context[Any, Any],
         limit: Annotated[int, Field(ge=1, le=50)] = 10,
-        source: Annotated[str | None, Field(description="Which of the server's sources to search.")] = None,
+        source: _Source = None,
     ) -> CallToolResult:
         """Search the sources and return the passages found, best first."""
-        return await _search(await _session(service, ctx), query, limit, source)
+        here = await _session(service, ctx)
+        async with _reading(here):
+            hits = await service.menu.searching((source,) if source else ()).search(query, limit=limit)
+        rows = [
+            {**events.hit_json(hit), "text": hit.words, **(link(hit, hit.words, here.base) if here.base else {})} for hit in hits
+        ]
+        text = "\n\n".join(f"{row['place']}\n{row['text']}" for row in rows) or "nothing found"
+        return _result(inert(text), {"query": query, "hits": rows})
 
     async def read(
         ctx: Context[Any, Any], url: _Address = None, source: _SourceOf = None, document: _DocumentOf = None
@@ -250,21 +258,11 @@ def _answered(run: str, ending: Ending, marks: Marks) -> Any:
     return _result(markdown(shown(ending.answer, marks)), body, failed=ending.problem is not None)
 
 
-async def _search(here: Session, query: str, limit: int, source: str | None) -> Any:
-    with _refusing():
-        async with here.service.turn(here.client):
-            hits = await here.service.menu.searching((source,) if source else ()).search(query, limit=limit)
-    rows = [{**events.hit_json(hit), "text": hit.words, **(link(hit, hit.words, here.base) if here.base else {})} for hit in hits]
-    text = "\n\n".join(f"{row['place']}\n{row['text']}" for row in rows) or "nothing found"
-    return _result(inert(text), {"query": query, "hits": rows})
-
-
 async def _read(here: Session, url: str) -> Any:
-    with _refusing():
+    async with _reading(here):
         if not url.lower().startswith(("http://", "https://")):
             raise UsageError("only http and https addresses can be read; documents of a source by source and document")
-        async with here.service.turn(here.client):
-            page = await here.service.engine.kit.pages().read(url)
+        page = await here.service.engine.kit.pages().read(url)
     text = page.text[:_LONGEST]
     facts = {"url": page.url, "title": page.title, "published": page.published, "truncated": len(page.text) > _LONGEST}
     return _result(inert(f"{page.title}\n\n{text}"), {**facts, "text": text})
@@ -272,10 +270,17 @@ async def _read(here: Session, url: str) -> Any:
 
 async def _open(here: Session, place: Place) -> Any:
     """A document as its source has it."""
+    async with _reading(here):
+        view = await viewer.look(here.service.menu, place, words_alone=True)
+        return await beside(lambda: _opened(view))
+
+
+@asynccontextmanager
+async def _reading(here: Session) -> AsyncGenerator[None]:
+    """A place among those who search and read."""
     with _refusing():
-        async with here.service.turn(here.client):
-            view = await viewer.look(here.service.menu, place, words_alone=True)
-            return await beside(lambda: _opened(view))
+        async with here.service.searching.place(here.client):
+            yield
 
 
 @contextmanager

@@ -12,14 +12,12 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Path, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from wellread.answer_json import AnswerJson
 from wellread.errors import UsageError
 from wellread.present.marks import Marks
 from wellread.server import openai_format, shapes
@@ -44,6 +42,7 @@ _EXAMPLES = [
         "store": False,
     },
 ]
+_DONE = "data: [DONE]\n\n"
 # what was not applied is told as null or empty
 _LEFT_ASIDE: dict[str, Any] = {
     "background": False,
@@ -107,74 +106,63 @@ async def models(here: Here) -> dict[str, Any]:
 @router.post("/chat/completions", response_model=None, responses=_documented("A completion, or chunks of one."))
 async def complete(here: Here, body: ChatRequest) -> Response:
     """Answer the last message; whole, or as chunks when `stream` is set. Leaving stops the work."""
-    reply = Reply(body.model)
     wish, turns = body.wish(here.service.menu)
     telling = await here.attach(wish, None, None if body.store is False else "openai", turns, body.marks)
-    if body.stream:
-        usage = bool(body.stream_options and body.stream_options.include_usage)
-        return EventStream(_chunks(reply, telling, usage=usage), telling.leave)
-    return Whole(partial(_completion, reply, telling), telling.leave)  # the same way, so that a client that leaves is noticed
+    usage = bool(body.stream_options and body.stream_options.include_usage)
+    return _reply(Completion(body.model, usage), telling, stream=body.stream)
 
 
-class Reply:
-    """The envelope around an answer."""
+class Completion:
+    """One completion of the protocol: its chunks, and the object itself."""
 
-    def __init__(self, model: str) -> None:
-        self.head: dict[str, Any] = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": model}
+    def __init__(self, model: str, usage: bool) -> None:
+        self._head: dict[str, Any] = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": model}
+        self._usage, self._said = usage, ""
 
-    def whole(self, answer: AnswerJson) -> dict[str, Any]:
-        text, content = openai_format.said_and_left(answer)
-        message = {"role": "assistant", "content": content, "refusal": None, "annotations": _annotations(text, answer)}
+    def opening(self) -> str:
+        return self._chunk({"role": "assistant", "content": ""})
+
+    def delta(self, text: str) -> str:
+        self._said += text
+        return self._chunk({"content": text})
+
+    def ending(self, ending: Ending) -> tuple[str, dict[str, Any]]:
+        """The rest of the text, its annotations and the last chunk; and the completion, of which nothing was said before."""
+        if (answer := ending.answer) is None or ending.problem:
+            fault = {"error": openai_format.fault(ending.status, ending.problem or "the run failed")}
+            return f"{openai_format.line(fault)}{_DONE}", fault
+        text, rest = openai_format.said_and_left(answer, self._said)
+        annotations = [{"type": "url_citation", "url_citation": one} for one in openai_format.cited(text, answer)]
+        read, written = answer.used.input_tokens, answer.used.output_tokens
+        more, head = openai_format.beyond(answer), {**self._head, "object": "chat.completion"}
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        lines = self._chunk({"content": rest}) if rest else ""
+        lines += self._chunk({"annotations": annotations}, "stop", wellread=more)
+        if self._usage:
+            lines += openai_format.line({**head, "object": "chat.completion.chunk", "choices": [], "usage": usage})
+        message = {"role": "assistant", "content": rest, "refusal": None, "annotations": annotations}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-        more = openai_format.beyond(answer)
-        return {**self.head, "object": "chat.completion", "choices": [choice], "usage": _tokens(answer), "wellread": more}
+        return lines + _DONE, {**head, "choices": [choice], "usage": usage, "wellread": more}
 
-    def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
-        return openai_format.line({**self.head, "object": "chat.completion.chunk", "choices": [choice], **more})
-
-    def usage(self, answer: AnswerJson) -> str:
-        return openai_format.line({**self.head, "object": "chat.completion.chunk", "choices": [], "usage": _tokens(answer)})
+        return openai_format.line({**self._head, "object": "chat.completion.chunk", "choices": [choice], **more})
 
 
-async def _chunks(reply: Reply, telling: Telling, *, usage: bool) -> AsyncGenerator[str, None]:
-    said = ""
-    async with aclosing(telling.pieces()) as pieces:
-        yield reply.chunk({"role": "assistant", "content": ""})
-        async for piece in pieces:
-            if isinstance(piece, str):
-                said += piece
-                yield reply.chunk({"content": piece})
-            else:
-                for line in _ending(reply, piece, said, usage):
-                    yield line
-    yield "data: [DONE]\n\n"
+def _reply(script: Completion | Script, telling: Telling, *, stream: bool | None) -> Response:
+    """Whole or as events. Whole the same way, so that a client that leaves is noticed."""
 
+    async def lines() -> AsyncGenerator[str, None]:
+        async with aclosing(telling.pieces()) as pieces:
+            yield script.opening()
+            async for piece in pieces:
+                yield script.delta(piece) if isinstance(piece, str) else script.ending(piece)[0]
 
-def _ending(reply: Reply, ending: Ending, said: str, usage: bool) -> list[str]:
-    """What has not been said yet, the annotations and the last chunk."""
-    if (answer := ending.answer) is None or ending.problem:
-        return [openai_format.line({"error": openai_format.fault(ending.status, ending.problem or "the run failed")})]
-    text, rest = openai_format.said_and_left(answer, said)
-    lines = [reply.chunk({"content": rest})] if rest else []
-    lines.append(reply.chunk({"annotations": _annotations(text, answer)}, finish="stop", wellread=openai_format.beyond(answer)))
-    return [*lines, reply.usage(answer)] if usage else lines
+    async def whole() -> Response:
+        ending = await telling.ending()
+        return JSONResponse(script.ending(ending)[1], ending.status)
 
-
-async def _completion(reply: Reply, telling: Telling) -> JSONResponse:
-    ending = await telling.ending()
-    if ending.answer and not ending.problem:
-        return JSONResponse(reply.whole(ending.answer))
-    return openai_format.error(ending.status, ending.problem or "the run failed")
-
-
-def _annotations(text: str, answer: AnswerJson) -> list[dict[str, Any]]:
-    return [{"type": "url_citation", "url_citation": one} for one in openai_format.cited(text, answer)]
-
-
-def _tokens(answer: AnswerJson) -> dict[str, int]:
-    read, written = answer.used.input_tokens, answer.used.output_tokens
-    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    return EventStream(lines(), telling.leave) if stream else Whole(whole, telling.leave)
 
 
 @router.post("/responses", response_model=None, responses=_documented("A response, or the events of one.", schema=_RESPONSE))
@@ -189,9 +177,7 @@ async def respond(here: Here, body: ResponseRequest) -> Response:
     else:
         telling = await here.attach(wish, before, None, turns, body.marks)
     script = Script(telling.run, body.model, body.previous_response_id, store, int(time.time()))
-    if body.stream:
-        return EventStream(_events(script, telling), telling.leave)
-    return Whole(partial(_response, script, telling), telling.leave)
+    return _reply(script, telling, stream=body.stream)
 
 
 @router.get("/responses/{response}", responses=_GONE)
@@ -230,18 +216,6 @@ async def _previous(here: Session, name: str | None) -> Record | None:
     if record.state == "running":
         raise Refused(f"response {name!r} is still being written", "previous_response_id")
     return record
-
-
-async def _events(script: Script, telling: Telling) -> AsyncGenerator[str, None]:
-    async with aclosing(telling.pieces()) as pieces:
-        yield script.opening()
-        async for piece in pieces:
-            yield script.delta(piece) if isinstance(piece, str) else script.ending(piece)[0]
-
-
-async def _response(script: Script, telling: Telling) -> Response:
-    ending = await telling.ending()
-    return JSONResponse(script.ending(ending)[1], ending.status)
 
 
 class InputMessage(Message):

@@ -105,23 +105,25 @@ def account(options: ServerOptions, peer: str, headers: Headers) -> str | None:
 
 
 def _is_proxy(peer: str, proxies: Iterable[str]) -> bool:
-    try:
-        address = ipaddress.ip_address(peer.partition("%")[0])
-    except ValueError:
-        return False
-    address = getattr(address, "ipv4_mapped", None) or address
-    return any(address in ipaddress.ip_network(network) for network in proxies)
+    address = _ip(peer)
+    return address is not None and any(address in ipaddress.ip_network(network) for network in proxies)
 
 
 def client(host: str) -> str:
     """Whom a limit counts: an address; of IPv6 the network, all of which one client has."""
+    address = _ip(host)
+    if address is None:
+        return host
+    return str(address if address.version == 4 else ipaddress.ip_network((address, _ONE_CLIENT), strict=False))
+
+
+def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The IP address of a peer, that of IPv4 which one of IPv6 may stand for; None where it is none."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
-        return host
-    if address.version == 4 or address.ipv4_mapped:
-        return str(address.ipv4_mapped if address.version == 6 else address)
-    return str(ipaddress.ip_network((address, _ONE_CLIENT), strict=False))
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _name(header: str) -> str | None:
@@ -218,7 +220,9 @@ class Wall:
             await send(message)
 
         try:
-            refused = await self._enter(scope)
+            refused = self._refusal(scope)
+            if refused is None and (account := scope.get("account")):  # who may come in is taken to what is theirs
+                scope["service"] = await scope["app"].state.service.of_account(account)
             seldom = "refused" if refused is not None else seldom
             body = refused or await self._body(scope, receive)
             if isinstance(body, Response):
@@ -236,14 +240,8 @@ class Wall:
             self.metrics.responses[method if method in _METHODS else "other", status] += 1
             logs.info("request", seldom=seldom, method=method, path=scope["path"][:_SHOWN], status=status, seconds=seconds)
 
-    async def _enter(self, scope: Scope) -> Response | None:
-        """Why not; a user who may come in is taken to what is theirs."""
-        refused = self._refusal(scope)
-        if refused is None and (account := scope.get("account")):
-            scope["service"] = await scope["app"].state.service.of_account(account)
-        return refused
-
     def _refusal(self, scope: Scope) -> Response | None:
+        """Why nobody may come in like this; a user's name is noted where one may."""
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEAD:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -45,11 +45,11 @@ class Service:
     gate: Gate
     searching: Gate  # plain searches and readings
     metrics: Metrics
-    runs: Runs
-    menu: Menu
     collections: Collections
-    indexing: Indexing
     sending: Gate  # documents on their way here
+    runs: Runs = field(init=False)
+    menu: Menu = field(init=False)
+    indexing: Indexing = field(init=False)
     arriving: list[Form] = field(default_factory=list[Form])
     drawing: Lines = field(default_factory=Lines)  # pages of PDFs, of which some take ten seconds
     listeners: Listeners = field(default_factory=Listeners)
@@ -57,23 +57,28 @@ class Service:
     accounts: dict[str, Service] = field(default_factory=dict[str, "Service"])  # of those users who have come
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    def __post_init__(self) -> None:
+        peers = Peers(self.history, server) if (server := self.history.database.server) else None
+        self.runs = Runs(self.history, self.gate, self.metrics, keep_api=self.options.keep_api, peers=peers)
+        self.menu = Menu(self.engine, self.options, self.collections.specs)
+        self.indexing = Indexing(self.collections, self.engine.kit)
+
     async def of_account(self, name: str) -> Service:
         """The same server as one user has it, with a history and collections of their own. Opened at the first request."""
         async with self.opening:
             if name not in self.accounts:
-                self.accounts[name] = await self._opened(name)
+                folder = await asyncio.to_thread(private_folder, account_path(self.options, name))
+                collections = Collections(folder / "collections", self.options)
+                history = await History.open(folder / "history.sqlite")
+                own = replace(self, history=history, collections=collections, account=name, accounts={}, arriving=[])
+                await own.go_on()
+                self.accounts[name] = own
         return self.accounts[name]
 
-    async def _opened(self, name: str) -> Service:
-        folder = await asyncio.to_thread(private_folder, account_path(self.options, name))
-        collections = Collections(folder / "collections", self.options)
-        await asyncio.to_thread(collections.sweep)
-        indexing, menu = Indexing(collections, self.engine.kit), Menu(self.engine, self.options, collections.specs)
-        history = await History.open(folder / "history.sqlite")
-        indexing.resume()
-        runs = Runs(history, self.gate, self.metrics, keep_api=self.options.keep_api)
-        own = replace(self, history=history, runs=runs, menu=menu, collections=collections, indexing=indexing)
-        return replace(own, account=name, accounts={}, arriving=[])
+    async def go_on(self) -> None:
+        """Take up again what was not finished when a server ended here."""
+        await asyncio.to_thread(self.collections.sweep)
+        self.indexing.resume()
 
     @property
     def everyone(self) -> list[Service]:
@@ -90,10 +95,6 @@ class Service:
         self.menu = Menu(engine, self.options, self.collections.specs)
         self.engine = engine
 
-    def turn(self, client: str) -> AbstractAsyncContextManager[None]:
-        """A place among the plain searches and readings."""
-        return self.searching.place(client)
-
 
 @asynccontextmanager
 async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> AsyncGenerator[Service, None]:
@@ -102,16 +103,14 @@ async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> A
     chores: list[asyncio.Task[None]] = []
     service: Service | None = None
     try:
-        service = here = await asyncio.to_thread(_build, engine, options, history, metrics)
+        service = await asyncio.to_thread(_build, engine, options, history, metrics)
         if service.menu.default_model is not None:
             await asyncio.to_thread(engine.kit.model)  # its imports take a second, and the loop must not stall later
-        cleaning = _clean(lambda: [one.history for one in here.everyone], options.retention_days)
-        chores += [asyncio.create_task(_warm(service)), asyncio.create_task(cleaning)]
+        chores += [asyncio.create_task(_warm(service)), asyncio.create_task(_clean(service, options.retention_days))]
         if service.runs.peers is not None:
             await service.runs.peers.join()
             chores.append(asyncio.create_task(service.runs.peers.keep_up(service.runs)))
-        await asyncio.to_thread(service.collections.sweep)
-        service.indexing.resume()
+        await service.go_on()
         yield service
         await service.drain()
     finally:
@@ -152,14 +151,10 @@ def _build(engine: Engine, options: ServerOptions, history: History, metrics: Me
         shared = Shared(folder.with_name("places"), f"{options.history} {purpose}") if server else None
         return Gate(running, options.max_queued, each, shared, usual_seconds=seconds)
 
-    runs_gate = gate("runs", options.max_running, options.max_per_client)
+    running = gate("runs", options.max_running, options.max_per_client)
     searching = gate("searches", options.max_searching, options.max_per_client, 0.5)
-    collections = Collections(folder, options)
-    menu = Menu(engine, options, collections.specs)
-    runs = Runs(history, runs_gate, metrics, keep_api=options.keep_api, peers=Peers(history, server) if server else None)
-    indexing = Indexing(collections, engine.kit)
     sending = gate("documents", _SENDING, min(options.max_per_client, _SENDING // 2))
-    return Service(options, engine, history, runs_gate, searching, metrics, runs, menu, collections, indexing, sending)
+    return Service(options, engine, history, running, searching, metrics, Collections(folder, options), sending)
 
 
 @cache
@@ -188,10 +183,10 @@ async def _warm(service: Service) -> None:
             logs.fault("could not warm up", problem)
 
 
-async def _clean(histories: Callable[[], Iterable[History]], days: int) -> None:
+async def _clean(service: Service, days: int) -> None:
     """Where the clock says that all of it is too old, an hour later: one that was wrong at the start is right by then."""
     while True:
-        for history in histories():
+        for history in [one.history for one in service.everyone]:
             try:
                 if await history.would_forget_all(days):
                     await asyncio.sleep(_HOUR)

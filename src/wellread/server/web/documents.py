@@ -235,7 +235,7 @@ async def _shown(request: Request, here: Session, place: Place, words: str, page
 async def _turn(here: Session, document: str) -> AsyncGenerator[None, None]:
     """A place among the readings; who wants several pages drawn gets them one by one, so that others do in between."""
     drawing = here.service.drawing.turn(here.client) if viewer.is_pdf(document) else nullcontext()
-    async with here.service.turn(here.client), drawing:
+    async with here.service.searching.place(here.client), drawing:
         yield
 
 
@@ -278,7 +278,7 @@ async def search(
 
 async def _found(here: Session, q: str, sources: Sequence[str]) -> Safe:
     engine = here.service.menu.searching(sources)
-    async with here.service.turn(here.client):
+    async with here.service.searching.place(here.client):
         try:
             hits = await engine.search(q, limit=_LIMIT)
         except WellreadError as problem:
