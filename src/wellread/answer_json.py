@@ -45,7 +45,7 @@ class Placed:
 
 
 def placed(passage: Passage | Hit) -> dict[str, Any]:
-    """What `Placed` says of where a passage is."""
+    """The fields of `Placed` for a passage."""
     names = ("title", "url", "source", "document", "heading", "page", "anchor")
     at = {name: getattr(passage, name) for name in names}
     return {**at, "place": place(passage), "reference": passage.reference or UNSET}
@@ -119,7 +119,7 @@ class AnswerJson:
 
     @property
     def told(self) -> str:
-        """What was said, for a later question to refer to; see `Answer.told`."""
+        """The answer's words, for a later question to refer to; see `Answer.told`."""
         return "\n\n".join(filter(None, (self.short, self.answer))) or self.asks or ""
 
     @property

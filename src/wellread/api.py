@@ -64,7 +64,7 @@ def ask(
 def retrieve(
     question: str, *, params: Mapping[str, object] | None = None, verbose: bool = False, **flags: Unpack[Flags]
 ) -> Retrieval:
-    """What `iterative` finds, without the answer. `verbose`: its transcript, to stderr."""
+    """Retrieval alone: what `iterative` finds, without the answer. `verbose`: its transcript, to stderr."""
 
     async def go() -> Retrieval:
         async with Engine(settings.load(flags)) as engine:

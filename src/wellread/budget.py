@@ -27,7 +27,7 @@ class Limits:
 
 
 class _Reservation:
-    """What a model call may use, held back while inside. Written out: `contextmanager` costs twice as much."""
+    """Reservation of a model call, held back while inside. Written out: `contextmanager` costs twice as much."""
 
     __slots__ = ("_held", "cost", "tokens")
 
@@ -58,7 +58,7 @@ class Budget:
 
     @property
     def usage(self) -> Usage:
-        """What was used so far. An unknown price makes the whole cost unknown."""
+        """Usage so far. An unknown price makes the whole cost unknown."""
         cost = self.known_cost if self._all_priced else None
         return Usage(self._searches, self._pages, self._calls, self._tokens_in, self._tokens_out, self.pairs_read, cost)
 
@@ -72,7 +72,7 @@ class Budget:
         return None if self.limits.seconds is None else max(0.0, self.limits.seconds - self.seconds)
 
     def tokens_left(self) -> int | None:
-        """What is neither spent nor reserved; None without a limit."""
+        """Remaining tokens, neither spent nor reserved; None without a limit."""
         if self.limits.tokens is None:
             return None
         return max(0, self.limits.tokens - self._tokens_in - self._tokens_out - sum(r.tokens for r in self._reserved))

@@ -240,7 +240,7 @@ class Engine:
 
 
 class _Reports:
-    """What a run reports, stamped with the time, in the order in which it happens, also in parallel work."""
+    """Event queue of a run, stamped with the time, in the order in which things happen, also in parallel work."""
 
     def __init__(self, outside: Environment, timeout: Limiter, limits: Limits) -> None:
         self.outside, self.timeout = outside, timeout

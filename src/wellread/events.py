@@ -25,7 +25,7 @@ _LONGEST_QUERY = 160  # characters of it that are shown
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What an event says to a person: what was done, to what, and what else there is to know."""
+    """An event in words for a person: what was done, to what, and what else there is to know."""
 
     did: str
     what: str = ""
@@ -347,7 +347,7 @@ def hit_json(hit: Hit) -> dict[str, object]:
 
 
 def documents_json(hits: Iterable[Hit]) -> list[dict[str, object]]:
-    """What was found, one entry a document: where it is and the ids of its passages, best first."""
+    """Search results grouped by document: where each is and the ids of its passages, best first."""
     names = ("title", "url", "source", "document", "score")
     groups = by_document(hits)
     return [{**{name: getattr(group[0], name) for name in names}, "hits": [hit.id for hit in group]} for group in groups]

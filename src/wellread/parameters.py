@@ -117,7 +117,7 @@ class _Kind:
 
     @property
     def wanted(self) -> str:
-        """What a value of it is called."""
+        """The expected type in words, for errors."""
         if self.choices:
             return f"one of {', '.join(map(str, self.choices))}"
         words = {int: "a whole number", float: "a number", bool: "true or false"}

@@ -24,7 +24,7 @@ NO_MODEL = (
 
 @dataclass(frozen=True, slots=True)
 class _Marked:
-    """What can be said of any source."""
+    """Options of any source."""
 
     private: bool = True
 

@@ -97,7 +97,7 @@ def names(kind: Kind) -> list[str]:
 
 
 def one_of(kind: Kind) -> str:
-    """What one plugin of a kind is called."""
+    """Singular of a plugin kind."""
     return "strategy" if kind == "strategies" else kind.removesuffix("s")
 
 

@@ -42,14 +42,14 @@ def leaves(source: Source) -> list[Source]:
 
 
 def mark(source: Source, private: bool) -> None:
-    """What the operator says of a source."""
+    """Mark a source as private or not, as the operator says."""
     for leaf in leaves(source):
         leaf.private = private
 
 
 @dataclass(slots=True)
 class Privacy:
-    """What one run has heard, and from whom."""
+    """Data-leak guard of one run: what it has heard, and from whom."""
 
     question: str
     sharing: Sharing = "ask"
@@ -84,7 +84,7 @@ class Privacy:
         return dict.fromkeys(sent), tuple(dict.fromkeys(withheld))
 
     def instructed(self, prompt: Prompt) -> None:
-        """What a model was told to do is not to be recited."""
+        """Remember a prompt's instructions, which are not to be recited."""
         self._told.add(message.text for message in prompt.messages if message.role == "system")
 
     def heard(self, leaf: Source, hits: Sequence[Hit]) -> None:
@@ -117,7 +117,7 @@ class Privacy:
         raise Withheld(source.name, f"not sent: {why}")
 
     def why_not(self, text: str) -> str:
-        """What keeps a query back; "" where nothing does."""
+        """The reason to withhold a query; "" where there is none."""
         if self.sharing == "never" and self._kept and not self._said.has_whole(text):
             return _STRICT
         if not self._kept and not self._told:

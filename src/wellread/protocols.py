@@ -62,7 +62,7 @@ class Source:
         return self
 
     def remembered(self) -> Sequence[Hit] | None:
-        """What earlier answers of a conversation were built on, where that is what it searches."""
+        """Passages of earlier answers of a conversation, where those are what it searches."""
         return None
 
     def is_private(self) -> bool:

@@ -40,7 +40,7 @@ History = tuple[tuple[str, str], ...]  # earlier questions and answers of a conv
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a run takes from outside; recording and replay bring their own and put themselves before the parts."""
+    """Clock, randomness and parts from outside a run; recording and replay bring their own."""
 
     clock: Callable[[], float] = time.monotonic
     today: Callable[[], str] = lambda: date.today().isoformat()
@@ -401,7 +401,7 @@ class Run:
             self.emit(call.event(used, self.clock(), cut_off=True))
 
     def _reserved(self, call: ModelCall) -> AbstractContextManager[None, None]:
-        """What the call may use is held back while it runs, of the limits that there are."""
+        """Reserve the tokens and cost of a call while it runs, where there are limits."""
         limits = self.budget.limits
         if limits.tokens is None and limits.cost is None:
             return self.budget.call(0)

@@ -32,7 +32,7 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class Query(Encodable):
-    """What a source is asked. A source that cannot filter by date or language ignores these."""
+    """A search query for a source. One that cannot filter by date or language ignores these."""
 
     text: str
     limit: int = 10
@@ -128,7 +128,7 @@ class Hit(Passage):
         return self.text or " ".join(filter(None, (self.snippet, self.beginning)))
 
     def passage(self) -> Passage:
-        """What of it can be cited."""
+        """The citable passage of a hit."""
         shared = _shared(self)
         shared["text"] = self.words
         return Passage(**shared)
@@ -136,7 +136,7 @@ class Hit(Passage):
 
 @dataclass(frozen=True, slots=True)
 class Hits(Encodable, Sequence[Hit]):
-    """What a search returns when there is more to say: what went wrong in part of it, what it cost."""
+    """Search results with more to say: what went wrong in part of the search, what it cost."""
 
     hits: tuple[Hit, ...] = ()
     failures: tuple[str, ...] = ()  # "source: message" each
@@ -267,7 +267,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Usage(Encodable):
-    """What a run has cost so far. A cost of None means: at least one price is not known."""
+    """Cost of a run so far: searches, tokens, dollars. A cost of None means: at least one price is not known."""
 
     searches: int = 0
     pages: int = 0
@@ -280,7 +280,7 @@ class Usage(Encodable):
 
 @dataclass(frozen=True, slots=True)
 class Answer(Encodable):
-    """What a run ends with. An `unsure` or `failed` one says why in `reason`, and an unsure one what came `nearest`;
+    """The answer of a run. An `unsure` or `failed` one says why in `reason`, and an unsure one what came `nearest`;
     a `partial` one says what is `missing`."""
 
     question: str
@@ -305,7 +305,7 @@ class Answer(Encodable):
 
     @property
     def told(self) -> str:
-        """What was said, for a later question to refer to: the short answer first, or what was asked back."""
+        """The answer's words, for a later question to refer to: the short answer first, or what was asked back."""
         return "\n\n".join(filter(None, (self.short, self.text))) or self.asks or ""
 
     @property
@@ -420,7 +420,7 @@ class Completion(Encodable):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a model can do; strategies choose their form by it."""
+    """Capabilities of a language model; strategies choose their form by them."""
 
     context_tokens: int | None = None
     continues: bool = False  # goes on from a partial assistant message

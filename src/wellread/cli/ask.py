@@ -147,7 +147,7 @@ class _How:
 
     @property
     def part(self) -> Path | None:
-        """What is kept of a report until it is finished."""
+        """Path of the partial report that is kept until it is finished."""
         wanted = self.output and not self.replay and self.chosen.settings.strategy == "research"
         return Path(f"{self.output}.part") if wanted else None
 

@@ -42,7 +42,7 @@ def chat(
 
 
 class Conversation:
-    """What was asked and answered so far, and the passages it rests on."""
+    """Turns of a conversation so far, and the passages they rest on."""
 
     def __init__(self, settings: options.Settings, params: dict[str, object], file: Path | None = None) -> None:
         from wellread.parts import Parts

@@ -161,7 +161,7 @@ def data_set_on_ray(order: Order, output: Path, address: str, as_json: bool) -> 
 
 
 def _on_ray(address: str | None) -> ModuleType:
-    """What is done with a cluster, once it is connected."""
+    """The module of operations on a cluster, once it is connected."""
     from wellread.cluster import on_ray
 
     on_ray.connect(address)

@@ -92,7 +92,7 @@ def efforts(incomplete: str) -> list[str]:
 
 
 def kinds(incomplete: str) -> list[str]:
-    """What `wellread plugins` can be asked for."""
+    """Completions for `wellread plugins`."""
     from wellread.plugins import KINDS
 
     return _beginning(sorted({*KINDS, *(name for kind in KINDS for name in _names(kind))}), incomplete)

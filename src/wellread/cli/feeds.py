@@ -145,7 +145,7 @@ ON_RAY = options.flag("--ray", "[ADDRESS]", _RAY)
 
 
 def apart(inputs: list[str], output: Path) -> None:
-    """What is written must not lie in what is read: it would find itself among the documents."""
+    """Refuses an output folder within the inputs: it would find itself among the documents."""
     target = at_home(output).resolve()
     for text in inputs:
         folder = at_home(text)
@@ -177,7 +177,7 @@ def reading(
 
 
 def order(inputs: list[str], spec: str | None, shards: int, how: InputOptions, words: bool = True) -> Order:
-    """What a cluster is to build."""
+    """A build order for a cluster."""
     from wellread.cluster.building import Order
 
     maker = embedder_anywhere(spec)

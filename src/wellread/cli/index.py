@@ -217,7 +217,7 @@ def search(
 
 @app.command()
 def info(folder: Folder, as_json: options.AsJson = False) -> None:
-    """What an index holds and what it was made with."""
+    """Show statistics of an index: what it holds and what it was made with."""
     from wellread.index.search import LocalIndex
 
     opened = LocalIndex.open(folder)

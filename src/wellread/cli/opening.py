@@ -58,7 +58,7 @@ class Shown(CitationJson):
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """What the last command has shown: where it ran, its sources, and the answer's text where there was one."""
+    """Last command's output: where it ran, its sources, and the answer's text where there was one."""
 
     where: str
     shown: list[Shown]
@@ -105,7 +105,7 @@ def keep(shown: Sequence[Shown], answer: str = "", environ: Mapping[str, str] = 
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Last:
-    """What was kept; raises `UsageError` where there is nothing."""
+    """Last output from the state file; raises `UsageError` where there is none."""
     try:
         return codec.loads(Last, _path(environ).read_bytes())
     except FileNotFoundError:
@@ -154,7 +154,7 @@ def open_place(
 
 
 def _command(chosen: Shown, where: Path) -> list[str] | None:
-    """What opens it; None for what is no file and has no address."""
+    """The command line of a viewer or browser; None for what is no file and has no address."""
     from wellread.reading.registry import by_suffix
 
     url = chosen.url or ""

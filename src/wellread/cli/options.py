@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Coercion:
-    """What was typed as what the command takes; Typer's own way, which loads pydantic, only where text is not enough."""
+    """Type coercion of what was typed; Typer's own way, which loads pydantic, only where text is not enough."""
 
     def __init__(self, typers: Callable[[], Any]) -> None:
         self._typers = typers
@@ -124,7 +124,7 @@ _ANSWERING: Mapping[str, tuple[Any, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What these flags have chosen."""
+    """Settings and parameters that these flags have chosen."""
 
     settings: Settings
     params: dict[str, object]

@@ -87,7 +87,7 @@ async def followed(
 
 
 class Steps:
-    """What stays on stderr beside the moving line: sources that failed and, where wanted, each step of the deliberation."""
+    """Log lines on stderr beside the moving line: sources that failed and, where wanted, each step of the deliberation."""
 
     def __init__(self, wanted: bool | None = None) -> None:
         self._wanted = wanted

@@ -128,7 +128,7 @@ class Door:
 
 
 class Signed:
-    """What is said on one connection, signed: by whom, as which frame. Nothing can be put in, left out or said again."""
+    """Signed frames of one connection (HMAC): by whom, as which frame. Nothing can be put in, left out or said again."""
 
     def __init__(self, key: bytes, mine: bytes, theirs: bytes) -> None:
         self._key, self._mine, self._theirs = key, mine, theirs
@@ -263,7 +263,7 @@ def find(name: str) -> Any:
 
 
 class Method(NamedTuple):
-    """What a method of an actor takes and gives: nothing else is made of what comes over the network."""
+    """Types of a remote method's arguments and result: nothing else is made of what comes over the network."""
 
     takes: Any
     gives: Any
@@ -317,7 +317,7 @@ class _Actor(ABC):
         return ray().get_runtime_context().get_node_id()
 
     def _answer(self, asked: Request) -> Answer:
-        """What goes wrong comes back as it is: Ray would wrap it."""
+        """Errors come back as they are: Ray would wrap them."""
         try:
             return Answer(self._done(asked.method, codec.unpack(METHODS[asked.method].takes, asked.arguments)))
         except WellreadError as problem:

@@ -50,7 +50,7 @@ from wellread.types import Passage
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a block has for a shard: a data set of so many rows from a byte on, and from another their places in the whole."""
+    """Part of a block for one shard: a data set of so many rows from a byte on, and from another their places in the whole."""
 
     shard: int
     start: int
@@ -120,7 +120,7 @@ _made: dict[str, Embedder] = {}  # one for all steps that this process works on
 
 @dataclass(frozen=True, slots=True)
 class PartRead:
-    """What came of reading a part."""
+    """Outcome of reading a part."""
 
     passages: int
     documents: int
@@ -129,7 +129,7 @@ class PartRead:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What came of embedding a block: the scale, which the first one decides, and what it has for which shard."""
+    """Outcome of embedding a block: the scale, which the first one decides, and what it has for which shard."""
 
     scale: tuple[float, ...]
     pieces: tuple[Piece, ...]
@@ -283,7 +283,7 @@ _AHEAD = 2  # tasks a core that are handed to Ray at once
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be built."""
+    """Build order: inputs, shards, embedder."""
 
     inputs: tuple[str, ...]
     how: InputOptions
@@ -301,7 +301,7 @@ class Order:
 
 @dataclass(slots=True)
 class Told:
-    """What was read, for the report."""
+    """Counts for the report: documents, and files that could not be read."""
 
     documents: int = 0
     unreadable: list[str] = field(default_factory=list[str])
@@ -343,7 +343,7 @@ def data_set(folder: Path, order: Order, progress: Progress = silent, told: Told
 
 @dataclass(frozen=True, slots=True)
 class _Embedded:
-    """What is known when all passages have their vectors."""
+    """Outcome of all embedding steps."""
 
     work: Place  # where they are
     blocks: Sequence[Sequence[Piece]]

@@ -37,7 +37,7 @@ class Peer(ABC):
 
     @abstractmethod
     async def call(self, method: str, *arguments: object) -> Any:
-        """What the shard's method of this name says."""
+        """Calls the shard's method of this name."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -165,7 +165,7 @@ class MergedIndex:
         return found, missing
 
     async def _some(self, calls: dict[int, Awaitable[T]]) -> tuple[dict[int, T], dict[int, ShardGone]]:
-        """What the shards say; those that are gone apart."""
+        """Replies of the shards; those that are gone apart."""
         said = await asyncio.gather(*calls.values(), return_exceptions=True)
         found: dict[int, T] = {}
         missing: dict[int, ShardGone] = {}

@@ -67,7 +67,7 @@ class _Asked:
 
 @dataclass(slots=True)
 class Counts:
-    """What happened so far."""
+    """Counters of calls so far."""
 
     calls: int = 0
     hedged: int = 0
@@ -185,7 +185,7 @@ class ReplicatedShard(Peer):
 
 
 def counts() -> dict[str, Counts]:
-    """What happened so far in this process, by shard."""
+    """Counters of this process so far, by shard."""
     found: dict[str, Counts] = {}
     for shard in sorted(_all, key=lambda shard: shard.name):
         total = found.setdefault(shard.name, Counts())  # several searchers may know the same shard

@@ -40,7 +40,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Members:
-    """What comes into one shard, in the order of the whole: from which part, and which row there."""
+    """Rows of one new shard, in the order of the whole: from which part, and which row there."""
 
     parts: NDArray[np.int64]
     rows: NDArray[np.int64]

@@ -152,7 +152,7 @@ class SegmentWords:
 
 
 def _write_words(folder: Path, passages: Iterable[Passage], language: str) -> None:
-    """What `SegmentWords` needs, made from the passages of a segment in their order."""
+    """Write the files of `SegmentWords` from the passages of a segment in their order."""
     folder.mkdir(parents=True, exist_ok=True)
     analyse = analyser(language).analyze
     numbers: dict[tuple[str, str], int] = {}
@@ -203,7 +203,7 @@ _COLUMNS = np.dtype(
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What every shard is asked."""
+    """The query that every shard is asked."""
 
     words: tuple[str, ...]  # none: not by words
     meaning: bytes | None  # the vector, in float32; none: not by meaning
@@ -224,7 +224,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a shard has found, the most promising first: rows there and places in the whole, with scores; NaN where there is
+    """Candidates of a shard, the most promising first: rows there and places in the whole, with scores; NaN where there is
     none. The first rows come with their passages, as they are stored."""
 
     table: bytes  # rows of `_COLUMNS`
@@ -307,7 +307,7 @@ class Shard:
 
 
 def write_beside(home: Path, ordinals: NDArray[np.int64]) -> None:
-    """What makes an index a shard, but for what it must know of the others; `ordinals` are its passages' places in the whole."""
+    """Make an index a shard, but for what it must know of the others; `ordinals` are its passages' places in the whole."""
     index = LocalIndex.open(home)
     beside = home / BESIDE
     shutil.rmtree(beside, ignore_errors=True)  # of a shard that was here before
@@ -342,7 +342,7 @@ def share_words(homes: Sequence[Path]) -> None:
 
 
 def copy_words(home: Path, target: Path) -> None:
-    """What a shard tells the others of its words, as the same tree of files elsewhere."""
+    """Copy a shard's word statistics, as the same tree of files elsewhere."""
     for folder in sorted((home / BESIDE / WORDS).glob("*")):
         copied = target / BESIDE / WORDS / folder.name
         copied.mkdir(parents=True, exist_ok=True)

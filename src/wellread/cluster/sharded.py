@@ -134,7 +134,7 @@ def none_empty(empty: int, count: int) -> None:
 
 
 def entry_of(home: Path, name: str) -> ShardEntry:
-    """What the manifest says of a shard that has just been written."""
+    """The manifest's entry of a shard that has just been written."""
     beside = home / BESIDE
     files = {path.relative_to(beside).as_posix(): manifest.checksum(path) for path in sorted(beside.rglob("*")) if path.is_file()}
     return ShardEntry(name, manifest.load(home).passages, manifest.checksum(home / manifest.NAME), files)
@@ -192,7 +192,7 @@ class Place:
         return Place(self.named(name) + (f"?{self._options}" if self._options else ""))
 
     def content(self, name: str) -> bytes | None:
-        """What is in a file; None where there is none."""
+        """Content of a file; None where there is none."""
 
         def read() -> bytes:
             with self._filesystem.open_input_stream(self._inner(name)) as source:
@@ -289,7 +289,7 @@ class Place:
         return work
 
     def names(self, under: str) -> set[str]:
-        """What is directly in a folder."""
+        """Names of files and folders directly in a folder."""
         return {name.partition("/")[0] for name in self._files(under)}
 
     def remove(self, name: str) -> None:
@@ -381,7 +381,7 @@ def publish(folder: Path, address: str) -> None:
 
 
 def _fetch(far: Place, home: Path, entry: ShardEntry) -> None:
-    """What is not there yet or differs; checked by its checksum."""
+    """Fetch files that are missing or differ, by their checksums."""
     inside = f"{SHARDS}/{entry.name}"
     with tempfile.TemporaryDirectory(prefix="wellread-shard-") as scratch:
         far.copy(f"{inside}/{manifest.NAME}", Path(scratch) / manifest.NAME)

@@ -71,7 +71,7 @@ def brief(value: object) -> Any:
 
 
 def _known(value: object) -> object:
-    """What stands for a value whose type is not one of ours: numbers of numpy, other mappings and sequences."""
+    """Encoding hook for types that are not ours: numbers of numpy, other mappings and sequences."""
     if isinstance(value, Mapping):
         return dict(cast("Mapping[object, object]", value))
     if isinstance(value, Sequence):

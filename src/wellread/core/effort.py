@@ -40,7 +40,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one run may spend on reading closely. A pair is a question and a passage that the evaluator reads together."""
+    """Quota of close reading for one run. A pair is a question and a passage that the evaluator reads together."""
 
     pairs: int  # in the whole run
     passages: int  # of one list that are re-ranked

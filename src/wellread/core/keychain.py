@@ -23,7 +23,7 @@ def is_mark(value: object) -> bool:
 
 
 def backend() -> str | None:
-    """What the keyring in use is called; None where there is none that works."""
+    """Name of the keyring backend in use; None where there is none that works."""
     found = _backend()
     return None if found is None else str(found.name)
 

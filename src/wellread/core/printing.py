@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class Printer(Protocol):
-    """What an answer is asked to show of itself."""
+    """Renderer of an answer for `print` and notebooks."""
 
     def text(self, answer: Any) -> str: ...
     def checked(self, answer: Any) -> str: ...

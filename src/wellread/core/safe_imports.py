@@ -10,7 +10,7 @@ _OWN = str(Path(__file__).parents[2])
 
 
 def safe_path() -> list[str]:
-    """What this process imports from, without what lies where it was started."""
+    """`sys.path` of this process, without the folder in which it was started."""
     found = [entry for entry in sys.path if os.path.isabs(entry) and not _is_working_folder(entry)]
     return found if _OWN in found else [*found, _OWN]
 

@@ -58,7 +58,7 @@ def _text(text: str) -> str:
 
 
 class _Mended(dict[int, int | str]):
-    """What to write for each sign of a text, found out once: a text of nothing but halves is mended as fast as another."""
+    """Translation table of signs, filled once for each: a text of nothing but halves is mended as fast as another."""
 
     def __missing__(self, sign: int) -> int | str:
         instead: int | str = sign
@@ -135,7 +135,7 @@ class Pieces:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be said now; together with `rest` it is what `encodable` makes of the whole."""
+        """The decodable part so far; together with `rest` it is what `encodable` makes of the whole."""
         if not self._held and piece.isascii():  # as nearly every piece
             return encodable(piece)
         text = self._held + piece

@@ -170,7 +170,7 @@ def _program() -> str:
 
 
 def _known(path: Path, resume: bool) -> dict[str, Result]:
-    """What an unfinished run has left, or with `resume` any run."""
+    """Results of an unfinished run, or with `resume` of any run."""
     if not path.exists():
         return {}
     found: dict[str, Result] = {}

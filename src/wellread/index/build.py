@@ -152,7 +152,7 @@ def _unfinished(folder: Path, feed: Feed, options: BuildOptions) -> tuple[Path, 
 
 
 def _empty(feed: Feed, options: BuildOptions, live: Manifest | None, origin: Mapping[str, str]) -> Manifest:
-    """What a build begins with, beside the index that is there."""
+    """The empty manifest of a build, beside the index that is there."""
     return Manifest(
         embedder=feed.embedder,
         dimensions=feed.dimensions,
@@ -264,7 +264,7 @@ def _tidied(folder: Path, made: Manifest) -> Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What an update has done, by name of input."""
+    """Changes by an update, by name of input."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]

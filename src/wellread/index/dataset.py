@@ -41,7 +41,7 @@ _TEXTS = ("title", "url", "text", "document", "published", "heading", "anchor") 
 
 @contextmanager
 def _told(named: str | Path) -> Generator[None]:
-    """What is no row in a file that need not be one of ours, as damage to it."""
+    """Errors of parsing a row, in a file that need not be one of ours, as damage to it."""
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError) as problem:
@@ -50,7 +50,7 @@ def _told(named: str | Path) -> Generator[None]:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a data set was made with."""
+    """Metadata of a data set: what it was made with."""
 
     embedder: str
     dimensions: Annotated[int, Meta(gt=0, le=65_536)]
@@ -310,7 +310,7 @@ def _words(row: dict[str, Any], name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What a parquet file says before its rows."""
+    """Header of a parquet file."""
 
     rows: int
     columns: tuple[str, ...]
@@ -338,7 +338,7 @@ def _width(path: Path) -> int:
 
 
 def made_of(content: BytesIO) -> About:
-    """What a part that was written here was made with."""
+    """Metadata of a part that was written here."""
     about = codec.loads(_Head, next(decoder.head(content))[0]).made
     assert about is not None
     return about

@@ -29,7 +29,7 @@ class Kept:
         self._row = np.dtype([("text", "V16"), ("vector", "<f4", (self.dimensions,))])
 
     async def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> Floats:
-        """What is new is computed and written down; where that is impossible, it is computed the next time too."""
+        """Vectors from the cache; new ones are computed and written down, as far as that is possible."""
         if kind == "query":
             return await self._embedder.embed(texts, kind=kind)
         known = self._read()
@@ -44,7 +44,7 @@ class Kept:
         return np.array([known[key] for key in keys], np.float32)
 
     def _read(self) -> dict[bytes, Floats]:
-        """What is in the file; one that was cut off begins anew."""
+        """Vectors in the cache file; one that was cut off begins anew."""
         try:
             rows = np.fromfile(self._path, np.uint8)
         except OSError:

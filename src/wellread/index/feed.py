@@ -51,7 +51,7 @@ class Feed(ABC):
 
 
 def embedding_text(passage: Passage) -> str:
-    """What is embedded: title and headings say what a passage from the middle of a document is about."""
+    """The text to embed: title and headings say what a passage from the middle of a document is about."""
     named = about(passage)
     return f"{named}. {passage.text}" if named else passage.text
 
@@ -61,14 +61,14 @@ class Inputs:
 
     @property
     def recorded(self) -> Mapping[str, str]:
-        """What the manifest remembers, so that they can be read again; empty where that is impossible."""
+        """Metadata for the manifest, so that they can be read again; empty where that is impossible."""
         return {}
 
     def join(self, origin: Mapping[str, str]) -> None:
         """They come to inputs that a manifest remembers, whose documents keep their names."""
 
     def read(self, known: Mapping[str, Entry], progress: Progress = silent) -> AsyncGenerator[Read]:
-        """What is not known yet or has changed, in the order of the inputs."""
+        """New and changed inputs, in their order."""
         raise NotImplementedError
 
     async def passages(self) -> AsyncGenerator[Passage]:

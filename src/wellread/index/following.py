@@ -67,7 +67,7 @@ class Following(Inputs):
         return {RECORD: codec.dumps(Recorded(self.names, how.splitting, how.columns, how.config, how.follow_links))}
 
     async def read(self, known: Mapping[str, Entry], progress: Progress = silent) -> AsyncGenerator[Read]:
-        """What is not known or has changed, in the order of the inputs."""
+        """New and changed inputs, in their order."""
         if not self._given:
             self.found = await asyncio.to_thread(self._look)
         before = await asyncio.to_thread(self._before, known)
@@ -97,7 +97,7 @@ class Following(Inputs):
         return [entry for name, entry in known.items() if name not in there and not entry.table]
 
     def _before(self, known: Mapping[str, Entry]) -> list[tuple[Item, Entry | None]]:
-        """What must be looked at, with what is known of it."""
+        """Items to look at, with their ledger entries."""
         changed = [item for item in self.found if self._is_new(item, known.get(item.name))]
         if self._again and any(item.kind == "table" for item in changed):
             self.rows = set()
@@ -174,7 +174,7 @@ def recalled(origin: Mapping[str, str], how: InputOptions) -> Following:
 
 
 def joined(origin: Mapping[str, str], added: Mapping[str, str]) -> Mapping[str, str]:
-    """What an index remembers of its inputs, with those that are added."""
+    """The recorded inputs of an index, with those that are added."""
     old, new = _said(origin), _said(added)
     if old is None or new is None:
         return origin

@@ -40,7 +40,7 @@ _LONGEST_LIST = 100 * 1024**2  # bytes of a list of addresses
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the columns of a table are called. The defaults fit Cohere's Wikipedia and most corpora."""
+    """Column names of a table. The defaults fit Cohere's Wikipedia and most corpora."""
 
     id: str = ""  # "_id" or "id", whichever there is
     title: str = "title"
@@ -66,7 +66,7 @@ class InputOptions:
 
 
 class Names:
-    """What documents are called: by their path in the folder that was named, with more of it where another is called so."""
+    """Document names: by the path in the folder that was named, with more of it where another is called so."""
 
     def __init__(self) -> None:
         self._taken: dict[str, Path] = {}
@@ -93,7 +93,7 @@ class Item:
 
 
 def items(name: str, follow_links: bool, names: Names) -> Iterator[Item]:
-    """What there is to read of one input."""
+    """Lists files, tables and pages of one input."""
     if is_page(name) or name.startswith("hf:"):
         yield Item(name, "page" if is_page(name) else "table")
         return

@@ -50,7 +50,7 @@ def plain(title: str) -> str:
 
 
 def possible_titles(text: str) -> Iterator[list[str]]:
-    """What may be a title in a text, as links may spell it: what begins with a capital or digit, longest first."""
+    """Candidate titles in a text, as links may spell them: what begins with a capital or digit, longest first."""
     words = list(_WORD.finditer(text))
     for place, word in enumerate(words):
         if not word[0][0].islower():

@@ -47,7 +47,7 @@ def spaced(text: str) -> str:
 
 
 def texts(passage: Passage) -> dict[str, str]:
-    """What of a passage is in which field."""
+    """Indexed fields of a passage."""
     return {"title": spaced(about(passage)), "text": spaced(passage.text)}
 
 

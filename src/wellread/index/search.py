@@ -84,7 +84,7 @@ class SegmentReader:
 
     @contextmanager
     def damage(self) -> Generator[None]:
-        """What numpy and zipfile say of bytes that do not fit, as what it means here."""
+        """Errors of numpy and zipfile over bytes that do not fit, as damage to the index."""
         try:
             yield
         except (ValueError, LookupError, TypeError, ArithmeticError, BadZipFile, EOFError) as problem:
@@ -435,7 +435,7 @@ class LocalIndex:
         return self.together((segment.nearest(*asked) for segment in self.segments), limit)
 
     def together(self, found: Iterable[Ranked], limit: int) -> Ranked:
-        """What each segment has found, by number, best first; without forgotten passages."""
+        """Merges the results of segments, by number, best first; without forgotten passages."""
         parts = [(rows + segment.base, scores) for segment, (rows, scores) in zip(self.segments, found, strict=True)]
         rows, scores = (np.concatenate(column) for column in zip(NOTHING, *parts, strict=True))
         if self.removed:

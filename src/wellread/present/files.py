@@ -35,7 +35,7 @@ _PATIENCE = 120  # seconds for a browser to print
 
 
 def maker(path: Path) -> Callable[[AnswerJson], bytes]:
-    """What makes a file of this name of an answer. That it can be made here is found out before anything is asked."""
+    """The exporter for a file name's suffix. That it can be made here is found out before anything is asked."""
     kind = path.suffix.lower()
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent}: there is no such folder")

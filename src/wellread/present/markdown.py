@@ -33,7 +33,7 @@ def markdown(answer: AnswerJson) -> str:
 
 
 def missing_line(parts: Sections) -> str:
-    """What an answer in part does not answer, as a paragraph, in a report as a section; "" for others."""
+    """Missing parts of an answer, as a paragraph, in a report as a section; "" where it is whole."""
     if parts.missing and parts.contents:
         return "\n".join([f"## {parts.headings.missing}", "", *(f"- {plain(row)}" for row in parts.answer.missing)])
     return f"**Missing:** {plain(parts.missing)}" if parts.missing else ""

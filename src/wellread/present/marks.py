@@ -56,7 +56,7 @@ def checked(verdicts: Sequence[str]) -> str:
 
 
 def legend(verdicts: Sequence[str]) -> str:
-    """What the marks of an answer mean; "" where it has none."""
+    """Legend of an answer's marks; "" where it has none."""
     return f"{MARK} {checked(verdicts)}" if {"not carried", "not checked"}.intersection(verdicts) else ""
 
 

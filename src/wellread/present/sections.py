@@ -119,7 +119,7 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """What there is to show of an answer beside its own fields; empty is what there is not."""
+    """Parts of an answer to show beside its own fields; empty is what there is not."""
 
     answer: AnswerJson
     missing: str  # what an answer in part does not answer, in one line
@@ -135,12 +135,12 @@ class Sections:
 
     @property
     def near(self) -> str:
-        """What the passages are called that come near."""
+        """Heading of the nearest passages."""
         return "Also near" if self.answer.answer else "Nearest, may answer it"
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know of how it was found, and that a limit has ended it."""
+        """Notes on how it was found, and that a limit has ended it."""
         ended = self.answer.answer and self.answer.outcome == "exhausted"
         return [f"cut short, because {self.answer.reason}", *self.answer.notes] if ended else self.answer.notes
 
@@ -164,7 +164,7 @@ class Sections:
         return marks.marked(text, ends)
 
     def quoting_legend(self) -> str:
-        """What the marks mean, with the sentences: for a text that was sent before its marks were known."""
+        """Legend of the marks that quotes the sentences: for a text that was sent before its marks were known."""
         named = [f"“{' '.join(row.text.split())}”" for row in self.answer.sentences if not row.supported]
         return f"{self.legend}: {' '.join(named)}" if self.legend else ""
 

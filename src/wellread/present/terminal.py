@@ -100,7 +100,7 @@ def _in_lines(text: str) -> str:
 
 
 def _footer(answer: AnswerJson) -> str:
-    """What it took, in a few words."""
+    """Footer: strategy, model and cost of a run."""
     usage, told = answer.used, [answer.strategy, answer.model or "no model"]
     told.append(counted(usage.searches, "search", "searches"))
     if tokens := usage.input_tokens + usage.output_tokens:

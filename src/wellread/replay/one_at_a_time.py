@@ -30,7 +30,7 @@ async def settle() -> None:
 
 
 class Threads:
-    """What the run works out in threads. How long a thread takes is different each time: they work one after the other, in the
+    """Threads of a run, serialised. How long a thread takes is different each time: they work one after the other, in the
     order in which they were asked for, and no answer from outside comes before they are done.
     """
 

@@ -211,7 +211,7 @@ ON_TAPE: Mapping[str, Callable[[Tape, str, Json, Any], Any]] = {
 
 
 def facts_of(kind: str, part: Any) -> Json:
-    """What a stand-in for this part must know."""
+    """Facts for a stand-in of this part."""
     facts: Json = {name: getattr(part, name) for name in FACTS.get(kind, ()) if hasattr(part, name)}
     if kind == "model":
         facts["capabilities"] = brief(part.capabilities)

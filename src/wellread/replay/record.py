@@ -120,7 +120,7 @@ class Covers:
 
 
 def _carried(value: Any) -> Iterator[str]:
-    """What has the look of a key in specs and options."""
+    """Secrets in specs and options, by their look."""
     if isinstance(value, str):
         for match in _SHAPES.finditer(unquote(value)):
             yield from secrets("Basic " + b64encode(unquote(match[0]).encode()).decode()) if match["user"] else (match[0],)
@@ -173,7 +173,7 @@ class Recorder:
             raise WellreadError(self._told(self._problem))
 
     def outside(self) -> Environment:
-        """What the run takes from outside, with this tape before it."""
+        """The run's environment, with this tape before it."""
         return Environment(
             clock=lambda: self._now,
             today=lambda: self._today,
@@ -332,7 +332,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What was asked, what was answered and what was reported."""
+    """A recording in memory: calls, replies and events."""
 
     header: Json
     calls: Sequence[Call]
@@ -371,7 +371,7 @@ def load(path: Path) -> Recording:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What a run begins with."""
+    """Header of a recording: what a run begins with."""
 
     question: str
     strategy: str

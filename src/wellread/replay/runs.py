@@ -68,7 +68,7 @@ class Player:
         self._orders = {call.number: deque(call.replies) for call in recording.calls}
 
     def outside(self) -> Environment:
-        """What the run took from outside then. Time limits are not measured again: what they cut off is in the file."""
+        """The recorded run's environment. Time limits are not measured again: what they cut off is in the file."""
         header = self.recording.header
         effort: Effort = header["settings"].get("effort", "normal")
         return Environment(
@@ -184,7 +184,7 @@ class Player:
         return call
 
     def _expected(self, part: str, method: str) -> Call | None:
-        """What the recording has in place of a call that it does not know: the first of its kind not yet made."""
+        """The recorded call in place of one that is not in the file: the first of its kind not yet made."""
         waiting = sorted((call for calls in self._open.values() for call in calls), key=lambda call: call.number)
         alike = [call for call in waiting if (call.part, call.method) == (part, method)]
         return next(iter(alike or waiting), None)

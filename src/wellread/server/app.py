@@ -79,7 +79,7 @@ def create_app(
 
 
 async def _told(request: Request, problem: Exception) -> Response:
-    """What went wrong as a response: its status, its words, and what else the client should know."""
+    """An exception as a response: its status, its words, and what else the client should know."""
     match problem:
         case RequestValidationError():
             wrong = [(".".join(map(str, one["loc"][1:])) or "body", one["msg"]) for one in problem.errors()[:5]]

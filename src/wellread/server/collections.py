@@ -201,7 +201,7 @@ class Collections:
                     shutil.rmtree(place, ignore_errors=True)
 
     def documents(self, one: Collection) -> list[Item]:
-        """What there is to read. A folder of this machine was allowed once; others may have put a link in its place since."""
+        """Documents to read. A folder of this machine was allowed once; others may have put a link in its place since."""
         found: list[Item] = []
         inside = one.root if one.folder is None else self._named_above(one.root)
         for path in files_inside(one.root, inside=inside) if inside is not None else ():
@@ -269,7 +269,7 @@ class Collections:
 
 
 def _read(place: Path) -> Collection | None:
-    """What a folder says of itself; None where it is no collection, or goes away just now."""
+    """Reads a collection from its folder; None where it is none, or goes away just now."""
     try:
         said = codec.loads(About, (place / _ABOUT).read_bytes())
     except (OSError, ValueError):
@@ -374,7 +374,7 @@ class Indexing:
         return self.jobs.get(one.slug)
 
     def entries(self, one: Collection) -> Mapping[str, Entry]:
-        """What has been read of it, by document. Blocks."""
+        """Ledger entries of what has been read, by document. Blocks."""
         content = existing(one.index)
         job = self.jobs.get(one.slug)
         known: Mapping[str, Entry] = job.entries if job is not None else {}

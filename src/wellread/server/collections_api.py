@@ -87,7 +87,7 @@ class Refused(BaseModel):
 
 
 class Taken(BaseModel):
-    """What was done with a form: documents that were refused are told, the others are in."""
+    """Outcome of an upload: documents that were refused are told, the others are in."""
 
     collection: CollectionSummary
     refused: list[Refused]
@@ -134,7 +134,7 @@ def _counted(counts: Mapping[str, tuple[int, int | None]], step: str) -> Progres
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What became of a form."""
+    """Outcome of a form with uploads."""
 
     one: Collection | None  # None: nothing was done, for the reason in `problem`
     refused: Sequence[Sent] = ()
@@ -143,7 +143,7 @@ class Received:
 
     @property
     def told(self) -> str:
-        """What was not taken, and why."""
+        """The refused documents, and why, in one line."""
         if self.problem or not self.refused:
             return self.problem
         few = [f"{sent.name or 'a document'}: {sent.problem}" for sent in self.refused[:_FEW]]
@@ -232,7 +232,7 @@ async def views(here: Service) -> list[View]:
 
 @asynccontextmanager
 async def _form(request: Request, here: Service) -> AsyncGenerator[Arrived]:
-    """What a request sends, once it has a place among those who send."""
+    """The multipart form of a request, once it has a place among those who send."""
     async with here.sending.place(address(request.scope)):
         left = here.options.max_stored - await asyncio.to_thread(here.collections.stored)
         room = Room(here.options.max_documents, here.options.max_document, max(0, left), here.arriving)

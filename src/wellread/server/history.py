@@ -38,7 +38,7 @@ _JSON = ("sources", "answer", "turns")
 
 @dataclass(eq=False, slots=True)
 class _Write:
-    """What is written together or not at all. `done` gets the number of rows, or why there are none."""
+    """A transaction that waits to be written. `done` gets the number of rows, or why there are none."""
 
     jobs: Sequence[Job]
     done: asyncio.Future[int] | None = None
@@ -260,7 +260,7 @@ class Record(Encodable):
 
     @property
     def told(self) -> str:
-        """What was said, for a later question to refer to."""
+        """The answer's words, for a later question to refer to."""
         return self.answer.told if self.answer else ""
 
     @property

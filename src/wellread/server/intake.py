@@ -59,7 +59,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What is taken of one form."""
+    """Upload limits of one form."""
 
     files: int
     file: int  # bytes of one
@@ -100,7 +100,7 @@ async def arriving(
 
 
 class Form:
-    """What the parser tells, piece by piece."""
+    """Callbacks of the multipart parser, piece by piece."""
 
     def __init__(self, room: Room, folder: Path) -> None:
         self._room, self._folder = room, folder
@@ -249,7 +249,7 @@ def collection_name(said: str) -> str:
 
 
 def slug(name: str, taken: Container[str]) -> str:
-    """What the collection is called in addresses and on the disk."""
+    """The slug of a collection, in addresses and on the disk."""
     ascii_ = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     base = _PLAIN.sub("-", ascii_).strip("-")[:40].strip("-") or "collection"
     return numbered(base, taken, "-{}")

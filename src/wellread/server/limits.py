@@ -8,7 +8,7 @@ import hashlib
 import math
 import os
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
@@ -95,33 +95,41 @@ class Gate:
     max_queued: int
     max_per_client: int
     shared: Shared | None = None
-    running: int = 0
     refused: int = 0
     refused_at: float = -math.inf  # when somebody was sent away last
-    clients: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
-    queue: deque[Ticket] = field(default_factory=deque[Ticket])
+    line: list[Ticket] = field(default_factory=list[Ticket])  # who runs and who waits, as they came
     usual_seconds: float = 2.0  # how long a run takes, roughly; for Retry-After
+
+    @property
+    def running(self) -> int:
+        return sum(ticket.running for ticket in self.line)
+
+    @property
+    def queue(self) -> list[Ticket]:
+        return [ticket for ticket in self.line if not ticket.running]
+
+    @property
+    def clients(self) -> Counter[str]:
+        """How many tickets each has."""
+        return Counter(ticket.client for ticket in self.line)
 
     @property
     def wanted(self) -> bool:
         """Whether somebody waits for a place, or was sent away a moment ago."""
-        return time.monotonic() < self.refused_at + _MOMENT or any(ticket.waiting for ticket in self.queue)
+        return time.monotonic() < self.refused_at + _MOMENT or any(ticket.waiting for ticket in self.line)
 
     def admit(self, client: str) -> Ticket:
         """A ticket at once, or `Busy`."""
-        if self.running >= self.max_running and len(self.queue) >= self.max_queued:
+        if len(self.line) >= self.max_running + self.max_queued:
             raise self._refusal("the server is busy", len(self.queue) + 1)
-        own = self.clients.get(client, set())
+        own = {ticket.number for ticket in self.line if ticket.client == client}
         left = (number for number in range(self.max_per_client) if number not in own)
         number = next((one for one in left if self.shared is None or self.shared.take(client, one)), None)
         if number is None:
             raise self._refusal("too many runs of yours at once", 1)
         ticket = Ticket(self, client, number, asyncio.get_running_loop().create_future())
-        self.clients.setdefault(client, set()).add(number)
-        if self.running < self.max_running:
-            self._run(ticket)
-        else:
-            self.queue.append(ticket)
+        self.line.append(ticket)
+        self._go_on()
         return ticket
 
     @asynccontextmanager
@@ -135,29 +143,22 @@ class Gate:
             ticket.release()
 
     def leave(self, ticket: Ticket) -> None:
-        self.clients[ticket.client].remove(ticket.number)
+        self.line.remove(ticket)
         if self.shared is not None:
             self.shared.free(ticket.client, ticket.number)
-        if not self.clients[ticket.client]:
-            del self.clients[ticket.client]  # no memory of clients that are gone
-        if not ticket.running:
-            self.queue.remove(ticket)
-            ticket.ready.cancel()
-            return
-        self.running -= 1
-        waiting = [one for one in self.queue if not one.ready.done()]  # a cancelled one leaves by its own release
-        if waiting:
-            self.queue.remove(waiting[0])
-            self._run(waiting[0])
+        ticket.ready.cancel()
+        self._go_on()
 
     def took(self, seconds: float) -> None:
         """Learn how long runs take."""
         self.usual_seconds += 0.1 * (seconds - self.usual_seconds)
 
-    def _run(self, ticket: Ticket) -> None:
-        self.running += 1
-        ticket.running = True
-        ticket.ready.set_result(None)
+    def _go_on(self) -> None:
+        """Places that are free are for those who have waited longest; one that was cancelled leaves by its own release."""
+        waiting = [ticket for ticket in self.line if ticket.waiting]
+        for ticket in waiting[: max(0, self.max_running - self.running)]:
+            ticket.running = True
+            ticket.ready.set_result(None)
 
     def _refusal(self, message: str, ahead: int) -> Busy:
         self.refused, self.refused_at = self.refused + 1, time.monotonic()
@@ -207,13 +208,13 @@ class Listeners:
 
 
 async def in_turn(threads: Executor | None, make: Callable[[], T]) -> T:
-    """What it makes, in threads that all clients share (None: asyncio's own): of each client one thing at a time, so that who
+    """Runs a job in threads that all clients share (None: asyncio's own): of each client one at a time, so that who
     wants much waits for himself."""
     async with turn.get()():
         return await asyncio.get_running_loop().run_in_executor(threads, make)
 
 
 async def beside(make: Callable[[], T]) -> T:
-    """What it makes, in one thread beside the event loop, for pages that take long. One, because Python runs one at a time:
+    """Runs a job in one thread beside the event loop, for pages that take long. One, because Python runs one at a time:
     several would only take turns with the loop, which waits for its own behind all of them."""
     return await in_turn(_thread, make)

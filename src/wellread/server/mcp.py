@@ -285,7 +285,7 @@ async def _reading(here: Session) -> AsyncGenerator[None]:
 
 @contextmanager
 def _refusing() -> Generator[None]:
-    """What cannot be done is an answer of the tool that says so."""
+    """Errors of ours as tool errors of MCP."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     try:

@@ -100,7 +100,7 @@ class ReadyRun:
 
 
 class Menu:
-    """What there is to choose from, and how a choice becomes an engine."""
+    """Catalogue of what clients may choose, and how a choice becomes an engine."""
 
     def __init__(self, engine: Engine, options: ServerOptions, collections: Callable[[], Mapping[str, str]] = dict) -> None:
         """`collections` are the specs, by name, of sources that this server has made itself."""
@@ -123,7 +123,7 @@ class Menu:
         self.default_strategy = engine.strategy()
 
     def _specs(self) -> Mapping[PublicSpec, tuple[str, ...]]:
-        """What there is at this moment, the operator's first. Collections come and go on the disk, so that a second look
+        """Source specs by name at this moment, the operator's first. Collections come and go on the disk, so that a second look
         may find others: whoever needs more than one thing of it looks once."""
         made = {PublicSpec(name): (spec,) for name, spec in self._made_here().items()}
         return {**self._fixed, **{name: specs for name, specs in made.items() if name not in self._fixed}}
@@ -138,7 +138,7 @@ class Menu:
 
     @property
     def sources(self) -> tuple[PublicSpec, ...]:
-        """What a client can choose: the operator's first, then collections."""
+        """Names of sources that a client can choose: the operator's first, then collections."""
         return tuple(self._specs())
 
     @property
@@ -188,7 +188,7 @@ class Menu:
 
     @property
     def efforts(self) -> tuple[Effort, ...]:
-        """What clients may ask for, from the least on."""
+        """Effort levels that clients may ask for, from the least on."""
         known: tuple[Effort, ...] = get_args(Effort)
         return known[: known.index(self.options.max_effort) + 1]
 

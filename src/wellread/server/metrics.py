@@ -22,7 +22,7 @@ _BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 @dataclass(slots=True)
 class Metrics:
-    """What happened since the start."""
+    """Counters since the start."""
 
     runs: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])  # strategy, outcome
     responses: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])  # method, status

@@ -338,7 +338,7 @@ class Script:
         return before + self._event("response.output_text.delta", **self._part, delta=text, logprobs=[])
 
     def ending(self, ending: Ending) -> tuple[str, dict[str, Any]]:
-        """What has not been said yet, then the end of the text, of the message and of the response; and the whole response."""
+        """Events of the rest and of the end of text, message and response; and the whole response."""
         lines: list[str] = []
         annotations: list[dict[str, Any]] = []
         answer = None if ending.problem is not None else ending.answer

@@ -80,7 +80,7 @@ def _turn(question: str, reply: str) -> tuple[str, str]:
 
 
 def asked(model: str, menu: Menu, question: str, sources: Sequence[str] | None = None) -> AskRequest:
-    """What a model's name stands for: a recipe, or a collection that is searched by the default one; other names mean the
+    """Resolves a model's name: a recipe, or a collection that is searched by the default one; other names mean the
     default, too, where the operator says so. `sources` of the request's own are searched instead."""
     name = model.removeprefix(PREFIX).removeprefix("/")
     if name and name not in (known for known, _, _ in menu.strategies()):
@@ -93,7 +93,7 @@ def asked(model: str, menu: Menu, question: str, sources: Sequence[str] | None =
 
 
 def models(menu: Menu) -> list[str]:
-    """What can be asked here, under the names that clients know: recipes, then collections and other sources."""
+    """The list of models as clients know it: recipes, then collections and other sources."""
     recipes = [name for name, _, usable in menu.strategies() if usable]
     return [PREFIX, *(f"{PREFIX}/{name}" for name in dict.fromkeys([*recipes, *menu.single_sources]))]
 
@@ -105,7 +105,7 @@ def spoken(answer: AnswerJson) -> str:
 
 
 def beyond(answer: AnswerJson) -> dict[str, Any]:
-    """What the protocol has no field for."""
+    """Extension fields: facts of an answer that the protocol has no field for."""
     return {
         name: encode(getattr(answer, name))
         for name in ("outcome", "reason", "short", "confidence", "sure", "understood", "asks", "nearest")
@@ -113,7 +113,7 @@ def beyond(answer: AnswerJson) -> dict[str, Any]:
 
 
 def sources(answer: AnswerJson, *, streamed: bool = False) -> str:
-    """What stands behind the text: what is missing, how sure it is, what else is near, the list of its sources, and what the
+    """The end of the text: what is missing, how sure it is, what else is near, the list of its sources, and what the
     marks mean; of a text that was sent while it was written, without marks, the sentences that would have them."""
     parts = sections(answer)
     lines, lacking = source_lines(parts) if answer.answer else [], missing_line(parts)

@@ -6,9 +6,9 @@ import hashlib
 import ipaddress
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from wellread.core.effort import Effort
 from wellread.core.private_files import at_home
@@ -126,15 +126,11 @@ def load(settings: Settings, flags: Mapping[str, object] | None = None, environ:
         options = fill(ServerOptions, settings.server, "[server]")
     except UsageError as problem:
         raise SettingsError(str(problem)) from problem
-    given: dict[str, object] = {name: getattr(options, name) for name in ServerOptions.__slots__}
-    if token := environ.get("WELLREAD_TOKEN", "").strip():
-        given["token"] = token
-    if history := environ.get("WELLREAD_HISTORY", "").strip():
-        given["history"] = history
-    given.update({name: value for name, value in (flags or {}).items() if value is not None})
-    if (host := str(given["host"])).startswith("[") and host.endswith("]"):
-        given["host"] = host[1:-1]  # as it stands in addresses
-    return ServerOptions(**given)  # pyright: ignore[reportArgumentType]
+    said = {name: environ.get(f"WELLREAD_{name.upper()}", "").strip() or None for name in ("token", "history")}
+    given: dict[str, Any] = {name: value for name, value in (*said.items(), *(flags or {}).items()) if value is not None}
+    options = replace(options, **given)
+    bracketed = options.host.startswith("[") and options.host.endswith("]")  # as it stands in addresses
+    return replace(options, host=options.host[1:-1]) if bracketed else options
 
 
 def history_place(options: ServerOptions) -> Path | str:

@@ -44,7 +44,7 @@ Numbered = tuple[int, str]  # an event's number and its JSON
 
 @dataclass(eq=False, slots=True)
 class Following:
-    """What is known of a run that is going on. Readers wait on `more`, which is replaced whenever there is news."""
+    """Event log of a run that is going on. Readers wait on `more`, which is replaced whenever there is news."""
 
     known: list[Numbered] = field(default_factory=list[Numbered])
     more: asyncio.Event = field(default_factory=asyncio.Event)
@@ -288,7 +288,7 @@ def _ended(state: State, reason: str | None) -> str:
 
 
 def discreet(event: events.Event) -> events.Event:
-    """What was not foreseen may hold anything, a key or a path: clients are told its type alone."""
+    """Redacts unforeseen errors, which may hold anything, a key or a path: clients are told their type alone."""
     if not isinstance(event, events.Answered) or event.answer.unforeseen is None:
         return event
     return replace(event, answer=replace(event.answer, reason=f"unexpected {event.answer.unforeseen}"))
@@ -380,7 +380,7 @@ class Peers:
         self._beaten = time.monotonic()
 
     async def _read(self, *, check: bool) -> None:
-        """What is new in all runs that somebody here follows, in one statement."""
+        """Polls new events of all runs that somebody here follows, in one statement."""
         followed = list(self._mirrors.items())
         going_on: set[str] | None = None
         if check:  # before the events are read: the last one of a run that has ended by now is among them

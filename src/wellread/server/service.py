@@ -164,7 +164,7 @@ def installed() -> list[object]:
 
 
 def _load() -> None:
-    """What the first requests would wait for."""
+    """Warm-up: imports and models that the first requests would wait for."""
     import_module("wellread.reading.reader")
     answer_html(AnswerJson(answer="**ready**", outcome="answered"))
     language_of("¿En qué idioma está escrita esta pregunta?")  # loads what tells others from English

@@ -241,7 +241,7 @@ class ShortLooks:
         self._begun = 0.0
 
     def begin(self) -> None:
-        """What is there now stays."""
+        """Freeze what is there now."""
         gc.collect()
         gc.freeze()
         gc.callbacks.append(self)

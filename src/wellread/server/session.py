@@ -39,7 +39,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What one client can do; made for each request by `of`."""
+    """Operations of one client; made for each request by `of`."""
 
     service: Service
     client: str  # whom the limits count

@@ -107,7 +107,7 @@ class Choice(BaseModel):
 
 
 class MenuCard(BaseModel):
-    """What a request can choose from; the first of each is the default."""
+    """Strategies, sources and models to choose from; the first of each is the default."""
 
     strategies: list[Choice]
     sources: list[Choice]

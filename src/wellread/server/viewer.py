@@ -50,7 +50,7 @@ class NotThere(WellreadError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is asked for: words of a passage of a document of a source."""
+    """Location in a document: words of a passage, by source, document and passage."""
 
     source: str
     document: str

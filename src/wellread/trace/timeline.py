@@ -48,7 +48,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of a passage that was found."""
+    """Verdict on a passage that was found: cited, shown or dropped."""
 
     id: str
     name: str  # of its document, with the place in it

@@ -183,7 +183,7 @@ def _doubt(one: Doubt) -> Safe:
 
 
 def _nearest(parts: Sections) -> Safe | None:
-    """What came near where there is no answer, or no sure one."""
+    """Nearest passages, where there is no answer, or no sure one."""
     if not parts.answer.nearest:
         return None
     items = (

@@ -107,7 +107,7 @@ def _allowed(request: Request) -> None:
 
 
 def _in_file() -> Mapping[str, Any]:
-    """What the file says. Blocks."""
+    """The settings file as it stands. Blocks."""
     try:
         return tomllib.loads(config_path().read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -209,7 +209,7 @@ def _key(name: str, purpose: str, said: Mapping[str, Any]) -> Safe:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a change."""
+    """Outcome of a change of settings."""
 
     held: tuple[str, ...] = ()  # settings that a flag or a variable has given for this start
     old_keys: bool = False  # a key that was there before was changed

@@ -73,7 +73,7 @@ def again_box(menu: Menu, record: Record) -> Safe:
 
 
 def ways_on(menu: Menu, record: Record, seen: Sequence[Event]) -> Safe | None:
-    """What may bring an answer, or a better one, each as a button that asks the same again, in the words of the controls."""
+    """Suggestions that may bring a better answer, each as a button that asks the same again, in the words of the controls."""
     answer, ways = record.answer, list[Safe]()
     effort = next((event.effort for event in seen if isinstance(event, Started)), "normal")
     if any(isinstance(event, Outlined) for event in seen) and (answer is None or answer.outcome in ("exhausted", "failed")):

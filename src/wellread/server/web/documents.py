@@ -287,7 +287,7 @@ async def _found(here: Session, q: str, sources: Sequence[str]) -> Safe:
 
 
 def _listed(hits: Hits, wanted: set[str]) -> Safe:
-    """What was found, by document."""
+    """Search results as HTML, by document."""
     notes = [warning(failure) for failure in hits.failures]
     items = [_document(group, wanted) for group in by_document(hits)]
     listed = el("ol", *items, class_="documents") if items else el("p", "Nothing fits these words.", class_="empty")

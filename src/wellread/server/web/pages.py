@@ -269,7 +269,7 @@ def _operation(path: str, method: str, one: Schema, schema: Schema) -> Safe:
 
 
 def _words(text: str) -> Safe:
-    """What stands between backticks is code."""
+    """Inline code: what stands between backticks."""
     return join(*(el("code", part) if number % 2 else part for number, part in enumerate(text.split("`"))))
 
 
@@ -329,7 +329,7 @@ async def rename(here: Here, run: RunId, name: Annotated[str, Form(max_length=20
 
 
 def tools(record: Record, name: str | None) -> Safe:
-    """What can be done with the whole conversation, out of the way until it is wanted."""
+    """Export, print and rename a conversation, out of the way until it is wanted."""
     field = el("input", name="name", value=name or "", maxlength=200, placeholder="Name of this conversation", aria_label="Name")
     naming = el("form", field, el("button", "Name it", class_="button"), method="post", action=f"/r/{record.id}/name")
     ways = [
