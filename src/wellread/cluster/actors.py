@@ -30,6 +30,7 @@ from functools import cache
 from typing import Any, NamedTuple, cast
 
 from wellread.cluster import sharded
+from wellread.cluster.merged import Peer
 from wellread.cluster.replicas import ReplicaLost
 from wellread.cluster.shard import Candidates, Shard, Wanted
 from wellread.core import codec
@@ -287,14 +288,6 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    value: object = None
-    fault: Fault | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """An answer whose value is still packed."""
-
     value: Raw
     fault: Fault | None = None
 
@@ -319,11 +312,13 @@ class _Actor(ABC):
     def _answer(self, asked: Request) -> Answer:
         """Errors come back as they are: Ray would wrap them."""
         try:
-            return Answer(self._done(asked.method, codec.unpack(METHODS[asked.method].takes, asked.arguments)))
+            done = self._done(asked.method, codec.unpack(METHODS[asked.method].takes, asked.arguments))
+            return Answer(Raw(codec.pack(done)))
         except WellreadError as problem:
-            return Answer(fault=Fault.of(problem))
+            fault = Fault.of(problem)
         except Exception as problem:  # a mistake of ours
-            return Answer(fault=Fault("RuntimeError", f"{type(problem).__name__} on a node: {traceback.format_exc()}"))
+            fault = Fault("RuntimeError", f"{type(problem).__name__} on a node: {traceback.format_exc()}")
+        return Answer(Raw(codec.pack(None)), fault)
 
     @abstractmethod
     def _done(self, method: str, arguments: tuple[object, ...]) -> object: ...
@@ -355,8 +350,8 @@ class EvaluatorActor(_Actor):
         return asyncio.run(getattr(self._evaluator, method)(*arguments))
 
 
-class RayReplica:
-    """A `Replica` that is an actor."""
+class RayReplica(Peer):
+    """A replica that is an actor; what it cannot do any more it says with `ReplicaLost`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -369,7 +364,7 @@ class RayReplica:
         async with self._free:
             said = await self._sent(codec.pack(Request(method, Raw(codec.pack(arguments)))))
         try:
-            answer = codec.unpack(Received, said)
+            answer = codec.unpack(Answer, said)
             if answer.fault is None:
                 return codec.unpack(METHODS[method].gives, answer.value)
         except ValueError as problem:

@@ -129,11 +129,8 @@ class MergedIndex:
 
     async def _all(self, method: str, name: str) -> list[Hit]:
         """The passages that the shards' method gives, with their places in the whole, for a name."""
-
-        async def call(peer: Peer) -> Sequence[tuple[int, bytes]]:
-            return await peer.call(method, name)
-
-        found, missing = await self._everywhere(call)
+        found: dict[int, Sequence[tuple[int, bytes]]]
+        found, missing = await self._everywhere(lambda peer: peer.call(method, name))
         if missing and not any(found.values()):
             raise next(iter(missing.values()))
         in_order = sorted((item for some in found.values() for item in some), key=lambda item: item[0])

@@ -7,9 +7,9 @@ import asyncio
 import time
 import weakref
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from wellread.cluster.merged import Peer, ShardGone
 
@@ -24,19 +24,7 @@ _all: weakref.WeakSet[ReplicatedShard] = weakref.WeakSet()  # for `counts`
 
 
 class ReplicaLost(Exception):
-    """A replica died, or cannot be reached now."""
-
-
-class Replica(Protocol):
-    """Where a call goes."""
-
-    def call(self, method: str, *arguments: object) -> Awaitable[Any]:
-        """The method's result; `ReplicaLost` where nobody is there to give it."""
-        ...
-
-    def close(self) -> None:
-        """Let go of connections; another call makes new ones."""
-        ...
+    """A replica (a `Peer` by its name) died, or cannot be reached now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +37,7 @@ class Patience:
 
 @dataclass(eq=False, slots=True)
 class _Standing:
-    replica: Replica
+    replica: Peer
     busy: int = 0
     lost_at: float = -1e9
 
@@ -81,7 +69,7 @@ class Known:
     """How replicas are found: their names now (`ReplicaLost` where nobody can say), and how one is reached by its name."""
 
     names: Callable[[], Sequence[str]]
-    reach: Callable[[str], Replica]
+    reach: Callable[[str], Peer]
 
 
 class ReplicatedShard(Peer):

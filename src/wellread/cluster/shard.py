@@ -56,13 +56,9 @@ _TELLS, _IS_TOLD = ("vocabulary", "own", "held"), ("whole", "holding")  # what a
 _AT_ONCE = 1 << 24  # terms whose counts are added up in one go
 
 
-def _rounded_lengths() -> NDArray[np.int64]:
-    """The lengths that tantivy tells apart: small ones exactly, large ones to four bits."""
-    steps = [bits if shift < 0 else (bits | 8) << shift for shift in range(-1, 28) for bits in range(8)]
-    return np.array([*range(24), *(24 + step for step in steps)], np.int64)
-
-
-LENGTHS = _rounded_lengths()
+# the lengths that tantivy tells apart: small ones exactly, large ones to four bits
+_STEPS = [bits if shift < 0 else (bits | 8) << shift for shift in range(-1, 28) for bits in range(8)]
+LENGTHS = np.array([*range(24), *(24 + step for step in _STEPS)], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
