@@ -23,7 +23,7 @@ from wellread.citations import verdicts
 from wellread.citations.check import Weighed
 from wellread.core.effort import ALLOWED
 from wellread.core.timeouts import Aside, Limiter, OneTimer, real_time
-from wellread.core.unicode_safety import Pieces
+from wellread.core.unicode_safety import Pieces, with_texts
 from wellread.errors import BrokenStream, BudgetExhausted, ModelError, ReadError, SourceError, Unreachable, WellreadError
 from wellread.models.call import ModelCall, all_that_shows
 from wellread.parameters import PublicSpec, public
@@ -424,10 +424,4 @@ async def _unless_spent(job: Awaitable[T]) -> T | BudgetExhausted:
 
 def as_values(params: object) -> Mapping[str, object]:
     """A parameter set as plain values, for the `Started` event; specs in their public form."""
-    return {name: _shown(getattr(params, name)) for name in getattr(params, "__dataclass_fields__", {})}
-
-
-def _shown(value: object) -> object:
-    if isinstance(value, tuple):
-        return tuple(map(_shown, cast("tuple[object, ...]", value)))
-    return public(value) if isinstance(value, str) else value
+    return {name: with_texts(getattr(params, name), public) for name in getattr(params, "__dataclass_fields__", {})}

@@ -9,10 +9,10 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TextIO, TypeVar, cast
+from typing import TextIO, TypeVar
+
+from wellread.core.unicode_safety import with_texts
 
 T = TypeVar("T")
 # C0 without tab and line feed, DEL and C1, separators of lines and paragraphs, turns of the direction of writing
@@ -23,16 +23,7 @@ _PATTERN = re.compile("[" + "".join(map(chr, _STEERING)) + "]")
 
 def clean(value: T) -> T:
     """A text, or all texts of a value, sign for sign: places in them stay where they are."""
-    if isinstance(value, str):
-        return cast("T", value.translate(_SHOWN))
-    if isinstance(value, tuple | list):
-        cleaned = [clean(item) for item in cast("list[object]", value)]
-        return cast("T", tuple(cleaned) if isinstance(value, tuple) else cleaned)
-    if isinstance(value, Mapping):
-        return cast("T", {key: clean(item) for key, item in cast("Mapping[object, object]", value).items()})
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(cast("Any", value), **{f.name: clean(getattr(value, f.name)) for f in fields(value) if f.init})
-    return value
+    return with_texts(value, lambda text: text.translate(_SHOWN))
 
 
 def json_line(value: object) -> str:
@@ -65,19 +56,10 @@ def _wrapped(text: str, stream: TextIO) -> str:
     """Lines that a terminal would break within a word, broken between two; into files and pipes they go as they are."""
     if not stream.isatty():
         return text
-    width, lines = shutil.get_terminal_size().columns, text.split("\n")
-    rows = [
-        textwrap.wrap(
-            line,
-            width,
-            subsequent_indent=line[: len(line) - len(line.lstrip())],
-            expand_tabs=False,
-            replace_whitespace=False,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        if len(line) > width
-        else [line]
-        for line in lines
-    ]
-    return "\n".join(row for several in rows for row in several)
+    width = shutil.get_terminal_size().columns
+    how = textwrap.TextWrapper(width, expand_tabs=False, replace_whitespace=False, break_long_words=False, break_on_hyphens=False)
+    rows: list[str] = []
+    for line in text.split("\n"):
+        how.subsequent_indent = line[: len(line) - len(line.lstrip())]
+        rows += how.wrap(line) if len(line) > width else [line]
+    return "\n".join(rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from functools import WRAPPER_ASSIGNMENTS, update_wrapper
 from types import FunctionType, MemberDescriptorType
 from typing import Any, ClassVar, TypeVar, cast
@@ -126,6 +127,21 @@ def _write_init(kind: type[Encodable], check: str, known: dict[str, Any]) -> Non
     )
     exec("\n".join(lines), {**known, **cells, **slots}, written := dict[str, Any]())
     kind.__init__ = update_wrapper(written["__init__"], made, (*WRAPPER_ASSIGNMENTS, "__defaults__", "__kwdefaults__"))
+
+
+def with_texts(value: T, change: Callable[[str], str]) -> T:
+    """The same value with every text in it changed, in lists, mappings and dataclasses, too."""
+    if isinstance(value, str):
+        return cast("T", change(value))
+    if isinstance(value, tuple | list):
+        items = [with_texts(item, change) for item in cast("list[object]", value)]
+        return cast("T", tuple(items) if isinstance(value, tuple) else items)
+    if isinstance(value, Mapping):
+        return cast("T", {key: with_texts(item, change) for key, item in cast("Mapping[object, object]", value).items()})
+    if is_dataclass(value) and not isinstance(value, type):
+        own = (one.name for one in fields(value) if one.init)
+        return replace(cast("Any", value), **{name: with_texts(getattr(value, name), change) for name in own})
+    return value
 
 
 class Pieces:

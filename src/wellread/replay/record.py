@@ -36,6 +36,7 @@ from urllib.parse import unquote
 from wellread import events
 from wellread.core import safe_files
 from wellread.core.codec import Json, brief, decode, loads
+from wellread.core.unicode_safety import with_texts
 from wellread.errors import DamagedFile, UsageError, WellreadError
 from wellread.net.address import secrets
 from wellread.protocols import Source
@@ -92,7 +93,7 @@ class Covers:
     """Knows the secrets of an environment, and those that settings carry, and covers them."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ, settings: Any = None) -> None:
-        values = {value.strip() for name, value in environ.items() if _NAMES.search(name)} | set(_carried(settings))
+        values = {value.strip() for name, value in environ.items() if _NAMES.search(name)} | _carried(settings)
         self._values = sorted((value for value in values if len(value) >= _SHORTEST), key=len, reverse=True)
 
     def text(self, text: str) -> str:
@@ -106,31 +107,29 @@ class Covers:
         """A line of the file."""
         return self.text(json.dumps(data, ensure_ascii=False))
 
-    def setting(self, value: Any) -> Any:
+    def setting(self, value: T) -> T:
         """Specs, addresses and options of the user: also what has the look of a key is covered."""
-        if isinstance(value, str):
-            readable = next((form for form in (value, unquote(value)) if _SHAPES.search(form)), value)
+
+        def covered(text: str) -> str:
+            readable = next((form for form in (text, unquote(text)) if _SHAPES.search(form)), text)
             plain = _SHAPES.sub(lambda match: COVER * len(match[0]), self.text(readable))
             return _OPTION.sub(lambda match: match["name"] + COVER * len(match["value"]), plain)
-        if isinstance(value, Mapping):
-            return {key: self.setting(item) for key, item in cast("Mapping[str, Any]", value).items()}
-        if isinstance(value, list | tuple):
-            return [self.setting(item) for item in cast("Sequence[Any]", value)]
-        return value
+
+        return with_texts(value, covered)
 
 
-def _carried(value: Any) -> Iterator[str]:
+def _carried(value: Any) -> set[str]:
     """Secrets in specs and options, by their look."""
-    if isinstance(value, str):
-        for match in _SHAPES.finditer(unquote(value)):
-            yield from secrets("Basic " + b64encode(unquote(match[0]).encode()).decode()) if match["user"] else (match[0],)
-        yield from (match["value"] for match in _OPTION.finditer(value))
-    elif isinstance(value, Mapping):
-        for item in cast("Mapping[str, Any]", value).values():
-            yield from _carried(item)
-    elif isinstance(value, list | tuple):
-        for item in cast("Sequence[Any]", value):
-            yield from _carried(item)
+    found = set[str]()
+
+    def look(text: str) -> str:
+        for match in _SHAPES.finditer(unquote(text)):
+            found.update(secrets("Basic " + b64encode(unquote(match[0]).encode()).decode()) if match["user"] else (match[0],))
+        found.update(match["value"] for match in _OPTION.finditer(text))
+        return text
+
+    with_texts(value, look)
+    return found
 
 
 class Recorder:
