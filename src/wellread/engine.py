@@ -184,7 +184,8 @@ class Engine:
         model = self.kit.model_spec() if chosen.needs_model else None
         if chosen.needs_model is True and model is None:
             raise UsageError(NO_MODEL)
-        outside, source = reports.outside, self._main_source()
+        outside, source, named = reports.outside, self._main_source(), self.settings.fallback
+        fallback = self._fallback or (self.kit.source(named) if named else None)
         run = Run(
             question=question,
             strategy=name,
@@ -195,7 +196,7 @@ class Engine:
             clock=outside.clock,
             today=outside.today(),
             marker=outside.marker(),
-            fallback=self._fallback_source(outside),
+            fallback=outside.source("fallback", fallback) if fallback else None,
             history=encodable(history),
             earlier=outside.earlier,
             model_name=public(model) if model else None,
@@ -232,11 +233,6 @@ class Engine:
 
     def _main_source(self) -> Source:
         return self._source or self.kit.several(self.settings.sources or ("library",))
-
-    def _fallback_source(self, outside: Environment) -> Source | None:
-        named = self.settings.fallback
-        source = self._fallback or (self.kit.source(named) if named else None)
-        return outside.source("fallback", source) if source else None
 
 
 class _Reports:

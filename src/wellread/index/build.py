@@ -236,7 +236,7 @@ async def update(
         before = dict(growing.entries)
         first = first_to_merge(growing.content)
         await growing.take_in(inputs.read(before, progress), progress)
-        await unbroken(_forget_gone, growing, inputs)
+        await unbroken(growing.forget, inputs)
         await unbroken(growing.merge, first)
         if embedder is not None and growing.content.rows:
             await embed(folder, folder, embedder, progress=progress)
@@ -246,13 +246,6 @@ async def update(
 
 def _begun(folder: Path, start: Manifest | None) -> Growing:
     return Growing(folder, folder, start if start is not None and not existing(folder) else manifest.load(folder))
-
-
-def _forget_gone(growing: Growing, inputs: Following) -> None:
-    growing.forget(inputs.gone(growing.entries))
-    if inputs.rows is not None:
-        growing.forget_rows(inputs.rows)
-    growing.publish(complete=True)
 
 
 def _tidied(folder: Path, made: Manifest) -> Manifest:
@@ -337,20 +330,19 @@ class Growing:
             raise
         await unbroken(self.publish)
 
-    def forget(self, entries: Sequence[Entry]) -> None:
-        """Inputs that are no longer there."""
-        for entry in entries:
+    def forget(self, inputs: Following) -> None:
+        """Leave out documents that are no longer there, and passages whose rows have gone from tables that were read again."""
+        for entry in inputs.gone(self.entries):
             self._gone.update(self._index.find_document(entry.name))
             del self.entries[entry.name]
             self._changed = True
-
-    def forget_rows(self, but: set[int]) -> None:
-        """Passages of tables whose hashed ids are not among these."""
-        for row in range(self.content.rows):
-            passage = self._index.passage(row)
-            if hashed(passage.id) not in but and (passage.document or passage.id) not in self.entries:
-                self._gone.add(row)
-                self._changed = True
+        if (known := inputs.rows) is not None:
+            for row in range(self.content.rows):
+                passage = self._index.passage(row)
+                if hashed(passage.id) not in known and (passage.document or passage.id) not in self.entries:
+                    self._gone.add(row)
+                    self._changed = True
+        self.publish(complete=True)
 
     def publish(self, *, complete: bool | None = None) -> None:
         """Name what has come since the last time: from here on it is found."""

@@ -89,7 +89,7 @@ async def runs(
 ) -> shapes.RunList:
     """The history, latest first."""
     found = await here.service.history.list(search=search, limit=limit, before=before)
-    return shapes.RunList(runs=[shapes.summary(record) for record in found])
+    return shapes.RunList(runs=[shapes.Summary.model_validate(record) for record in found])
 
 
 @router.get("/api/runs/{run}", tags=["runs"], responses=_GONE)

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -96,12 +96,8 @@ async def _told(request: Request, problem: Exception) -> Response:
 
 
 def _error(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
-    """In the caller's dialect: a page for browsers, OpenAI's shape under /v1, else `{"error": …}`."""
-    if request.url.path.startswith("/v1/"):
-        return openai_format.error(status, message, headers)
-    wants_page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
-    if wants_page:
-        answer = pages.error(request, status, message)
-        answer.headers.update(headers or {})
-        return answer
-    return JSONResponse({"error": message}, status, headers=headers)
+    """In the caller's dialect: a page for browsers, else as for programs."""
+    wants_page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api/", "/v1/"))
+    answer = pages.error(request, status, message) if wants_page else security.error(request.url.path, status, message)
+    answer.headers.update(headers or {})
+    return answer

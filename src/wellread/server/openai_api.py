@@ -354,16 +354,11 @@ class Script:
         if self.said:
             part = text_part(self.said, annotations)
             output = [self.message("completed" if state == "completed" else "incomplete", part)]
-            lines.append(self._end(part, output[0]))
+            lines.append(self._event("response.output_text.done", **self._part, text=self.said, logprobs=[]))
+            lines.append(self._event("response.content_part.done", **self._part, part=part))
+            lines.append(self._event("response.output_item.done", output_index=0, item=output[0]))
         response = self.response(state, output, ending)
         return "".join(lines) + self._event(f"response.{state}", response=response), response
-
-    def _end(self, part: dict[str, Any], item: dict[str, Any]) -> str:
-        return (
-            self._event("response.output_text.done", **self._part, text=self.said, logprobs=[])
-            + self._event("response.content_part.done", **self._part, part=part)
-            + self._event("response.output_item.done", output_index=0, item=item)
-        )
 
     def _event(self, kind: str, **facts: Any) -> str:
         body = {"type": kind, "sequence_number": self.number, **facts}

@@ -233,7 +233,7 @@ class Wall:
             fault = secrets.token_hex(4)
             logs.fault("request failed", problem, fault=fault)
             if not status:
-                answer = _error(scope["path"], 500, f"something went wrong here (fault {fault})")
+                answer = error(scope["path"], 500, f"something went wrong here (fault {fault})")
                 await answer(scope, receive, sending)
         finally:
             method, seconds = scope["method"], round(time.monotonic() - begun, 4)
@@ -245,12 +245,12 @@ class Wall:
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEAD:
-            return _error(path, 431, f"the headers are too long: at most {MAX_HEAD:,} bytes")
+            return error(path, 431, f"the headers are too long: at most {MAX_HEAD:,} bytes")
         host = headers.get("host", "")
         if not host_allowed(host, self.names, local=self.options.local):
-            return _error(path, 421, "this server does not answer under that name")
+            return error(path, 421, "this server does not answer under that name")
         if not origin_allowed(method, host, headers):
-            return _error(path, 403, "requests from other sites are not allowed")
+            return error(path, 403, "requests from other sites are not allowed")
         if _is_open(path):
             return None
         if user := account(self.options, str((scope.get("client") or ("",))[0]), headers):
@@ -260,10 +260,10 @@ class Wall:
         if not named and self.access.allowed(headers.get("authorization", ""), headers.get("cookie", "")):
             return None
         if named:
-            return _error(path, 401, "this server is reached through a proxy that names its users")
+            return error(path, 401, "this server is reached through a proxy that names its users")
         if "text/html" in headers.get("accept", "") and method == "GET":
             return RedirectResponse(f"/login?next={quote(path, safe='/')}", 303)
-        refusal = _error(path, 401, "a token is needed: Authorization: Bearer …")
+        refusal = error(path, 401, "a token is needed: Authorization: Bearer …")
         refusal.headers["WWW-Authenticate"] = "Bearer"
         return refusal
 
@@ -275,7 +275,7 @@ class Wall:
             documents = scope["method"] == "POST" and _DOCUMENTS.fullmatch(scope["path"])
             if documents and self.options.takes_documents:
                 return _counted(receive, self.options.max_upload)
-            return _error(scope["path"], 415, "forms with files are taken for documents only")
+            return error(scope["path"], 415, "forms with files are taken for documents only")
         most, seconds = (_LOGIN, _LOGIN_SECONDS) if _is_open(scope["path"]) else (self.options.max_body, _BODY_SECONDS)
         declared = Headers(scope=scope).get("content-length", "0")
         if declared.isdecimal() and int(declared) > most:
@@ -293,7 +293,7 @@ class Wall:
                     if not message.get("more_body"):
                         return _replay(bytes(body), receive)
         except TimeoutError:
-            return _error(scope["path"], 408, "the request came too slowly")
+            return error(scope["path"], 408, "the request came too slowly")
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -311,12 +311,13 @@ def _is_open(path: str) -> bool:
     return path in _OPEN or path.startswith("/static/")
 
 
-def _error(path: str, status: int, message: str) -> Response:
+def error(path: str, status: int, message: str) -> Response:
+    """In a program's dialect: OpenAI's shape under /v1, else `{"error": …}`."""
     return openai_format.error(status, message) if path.startswith("/v1/") else JSONResponse({"error": message}, status)
 
 
 def _too_large(path: str, most: int) -> Response:
-    return _error(path, 413, f"the request is too large: at most {most:,} bytes")
+    return error(path, 413, f"the request is too large: at most {most:,} bytes")
 
 
 def _counted(receive: Receive, most: int) -> Receive:

@@ -114,10 +114,6 @@ class MenuCard(BaseModel):
     models: list[Choice]
 
 
-def summary(record: Record) -> Summary:
-    return Summary.model_validate(record)
-
-
 def whole(record: Record, html: str, base: str | None) -> Run:
     return Run(**exported(record, base), html=html)
 
@@ -125,7 +121,7 @@ def whole(record: Record, html: str, base: str | None) -> Run:
 def exported(record: Record, base: str | None) -> dict[str, Any]:
     """A run with its answer for a reader elsewhere."""
     answer = encode(linked(record.answer, base)) if record.answer else None
-    return {**summary(record).model_dump(), "answer": answer}
+    return {**Summary.model_validate(record).model_dump(), "answer": answer}
 
 
 def refusals(*statuses: int, error: dict[str, Any] | None = None) -> dict[int | str, Any]:
