@@ -22,7 +22,7 @@ from wellread.core.private_files import at_home
 from wellread.embedding.arithmetic import Choice, settled
 from wellread.embedding.layout import fitted, read_json, verify_files
 from wellread.errors import UsageError
-from wellread.protocols import AnswerReader, Grader, Parts, Reranker
+from wellread.protocols import AnswerReader, Grader, Parts, Reranker, trained
 from wellread.questions.kinds import fits
 from wellread.ranking import verifier
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
@@ -70,6 +70,12 @@ def from_spec(spec: Spec, kit: Parts) -> Evaluator:
     if not available(folder):
         raise UsageError(f"{folder}: there is no {MODEL}")
     return Evaluator(folder, kit.effort)
+
+
+def follower(kit: Parts, language: str | None) -> Evaluator | None:
+    """The evaluator, where the effort lets it follow passages and it was trained for the question's language."""
+    tracker = trained(kit.answer_reader(), language)
+    return tracker if isinstance(tracker, Evaluator) and tracker.plan.singles else None
 
 
 def available(folder: Path = SHIPPED) -> bool:

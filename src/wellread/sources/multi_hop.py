@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from wellread.errors import SourceError, Unreachable, WellreadError
 from wellread.net.address import canonical
 from wellread.privacy import search as ask
-from wellread.protocols import Parts, Source, trained
+from wellread.protocols import Parts, Source
 from wellread.sources.hits import fused
 from wellread.text.places import bare_title
 from wellread.types import Hit, Hits, Passage, Query
@@ -116,7 +116,7 @@ class TwoSteps(Source):
         """The passages of the likeliest paths, best first."""
         if not query.follow or (self._by_effort and self._kit.effort == "low"):
             return await ask(self._inner, query)
-        from wellread.ranking.evaluator import Evaluator
+        from wellread.ranking.evaluator import follower
 
         said: list[Hits] = []
 
@@ -125,10 +125,9 @@ class TwoSteps(Source):
             return said[-1]
 
         following = Following(query.text, asked, self._inner)
-        tracker = trained(self._kit.answer_reader(), query.language)
+        tracker = follower(self._kit, query.language)
         most = 0 if query.pairs is None and self._by_effort else query.pairs
-        enough = most is None or (isinstance(tracker, Evaluator) and most >= tracker.plan.pairs)
-        if not (isinstance(tracker, Evaluator) and enough and tracker.plan.firsts):  # a low effort follows nothing
+        if tracker is None or (most is not None and most < tracker.plan.pairs):
             return _together(await following.by_scores(query.limit), said)
         first = following.remember(await asked(query.text, max(query.limit, tracker.plan.singles)))
         trail = await tracker.trail(query.text, first, following.candidates)

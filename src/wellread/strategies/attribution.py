@@ -35,7 +35,6 @@ class Attribution:
         self._passages = passages
         self._words: dict[int, set[str]] = {}
         self._tail = ""  # from the start of the sentence being written
-        self._spans: list[tuple[int, int]] | None = None  # its sentences, as far as it is here
         self._shown = 0  # characters of the tail that are out already
         self._from = 0  # where to look for the next possible end in the tail
 
@@ -59,10 +58,7 @@ class Attribution:
 
     def _fed(self, piece: str) -> str:
         self._tail += piece
-        self._spans = None
-        words: list[str] = []
-        while (more := self._next()) is not None:
-            words.append(more)
+        words = list(iter(self._next, None))
         if len(self._tail) > _LONGEST:  # no sentence is that long
             words.append(self._show(len(self._tail)))
             self._forget(len(self._tail))
@@ -83,28 +79,22 @@ class Attribution:
         if self._goes_on(match.end(), match[0]):
             self._from = match.end()
             return self._show(match.start())
-        if self._spans is None:
-            self._spans = sentences(self._tail)
-        first = next((span for span in self._spans if span[1] > match.start()), None)
-        if first is None or first == self._spans[-1] or first[1] > match.end() + _CLOSING:
+        spans = sentences(self._tail)
+        first = next((span for span in spans if span[1] > match.start()), None)
+        if first is None or first == spans[-1] or first[1] > match.end() + _CLOSING:
             self._from = match.end()
             return self._show(match.start())
-        return self._finish_sentence(*first)
+        words = self._show(first[1]) + self._number(self._tail[slice(*first)])
+        self._forget(first[1])
+        return words
 
     def _goes_on(self, end: int, stop: str) -> bool:
         """Whether a stop plainly ends nothing: "3.14", "a.m. on". The rest is for those who know abbreviations."""
         after = self._tail[end : end + 2]
         return stop[-1] in ".!?…" and (after[:1].isalnum() or (after[:1] == " " and after[1:].islower()))
 
-    def _finish_sentence(self, start: int, end: int) -> str:
-        words = self._show(end) + self._number(self._tail[start:end])
-        rest = [(first - end, last - end) for first, last in self._spans or () if first >= end]
-        self._forget(end)
-        self._spans = rest or None
-        return words
-
     def _forget(self, end: int) -> None:
-        self._tail, self._spans, self._shown, self._from = self._tail[end:], None, 0, 0
+        self._tail, self._shown, self._from = self._tail[end:], 0, 0
 
     def _show(self, end: int) -> str:
         if end <= self._shown:

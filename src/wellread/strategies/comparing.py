@@ -8,25 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from wellread.events import AnswerDelta, Decided
 from wellread.questions import comparisons
 from wellread.questions.comparisons import Comparison, Value
 from wellread.run import Run
-from wellread.strategies import likely_sentences, trail
 from wellread.strategies.likely_sentences import Candidate
 from wellread.text.words import fold
-from wellread.types import Answer, Passage
-
-if TYPE_CHECKING:
-    from wellread.ranking.evaluator import Evaluator
+from wellread.types import Answer
 
 _NEARLY = 0.7  # of what is sure enough: a value of the right kind in a sentence that names its side speaks for itself
 _LIFTED = 0.6  # how sure such a value makes at most what was less sure
 
-Search = Callable[[str, int], Awaitable[list[Passage]]]
-Quoted = Callable[[Sequence[Candidate]], str]
+Ask = Callable[[str], Awaitable[tuple[Candidate, str, float] | None]]  # a sentence, the words in it that answer, how sure that is
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +33,17 @@ class Side:
 
 
 async def compare(
-    run: Run, tracker: Evaluator | None, asked: Comparison, search: Search, quoted: Quoted, least: float
+    run: Run, asked: Comparison, ask: Ask, quoted: Callable[[Sequence[Candidate]], str], least: float
 ) -> Answer | None:
     """The side that wins, the sentences that both values stand in, and the comparison; None where it cannot be decided so."""
     read: list[Side] = []
     for side in asked.sides:
-        one = await _read(run, tracker, asked, side, search)
-        if one is None or one.confidence < _NEARLY * least:
+        found = await ask(asked.question(side))
+        sentence, words, sure = found or (None, "", 0.0)
+        value = asked.value(side, words)
+        if sentence is None or value is None or not _is_about(side, sentence) or sure < _NEARLY * least:
             return None
-        read.append(one)
+        read.append(Side(value, sentence, sure))
     values = (read[0].value, read[1].value)
     winner = comparisons.decide(asked, *values)
     if winner is None:
@@ -60,22 +56,6 @@ async def compare(
     sure = max(weakest, min(weakest / _NEARLY, _LIFTED))
     run.notes.append(told)
     return await run.answer(text, short=asked.sides[winner], confidence=sure)
-
-
-async def _read(run: Run, tracker: Evaluator | None, asked: Comparison, side: str, search: Search) -> Side | None:
-    question = asked.question(side)
-    plan = trail.shared(tracker.plan) if tracker else None
-    found = await search(question, plan.singles if plan else 0)
-    if not found:
-        return None
-    if tracker and plan:
-        one = await trail.reach(run, tracker, question, found, plan)
-        sentence, words, sure = one.sentences[0], one.text or one.sentences[0].text, one.confidence
-    else:
-        best = (await likely_sentences.rank(run, likely_sentences.asked(question, found), likely_sentences.candidates(found)))[0]
-        sentence, words, sure = best.candidate, best.candidate.text, best.confidence
-    value = asked.value(side, words)
-    return Side(value, sentence, sure) if value is not None and _is_about(side, sentence) else None
 
 
 def _is_about(side: str, sentence: Candidate) -> bool:

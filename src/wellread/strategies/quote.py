@@ -20,7 +20,6 @@ It follows no published recipe: it is what makes the first minute work offline a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,7 +31,6 @@ from wellread.answer_json import SURE
 from wellread.core.effort import ALLOWED
 from wellread.events import AnswerDelta, Decided, Notice, Ranked
 from wellread.parameters import Count, Share, param
-from wellread.protocols import trained
 from wellread.questions.comparisons import comparison
 from wellread.questions.followups import references
 from wellread.questions.kinds import to_be_told
@@ -50,10 +48,10 @@ from wellread.text.sentences import statements
 from wellread.types import Answer, Hit, Near, Passage
 
 if TYPE_CHECKING:
+    from wellread.core.effort import Plan
     from wellread.ranking.evaluator import Evaluator
     from wellread.strategies.trail import Reached
 
-_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _SURE_PART = 0.5  # how sure both halves of a described question must be; else it is read as a whole
 _SHOWN = 3
 
@@ -105,8 +103,8 @@ class Quote(Recipe[QuoteParams]):
         if asked := comparison(meant.question):
             from wellread.strategies.comparing import compare
 
-            search, least = partial(self._search, run), self.params.min_confidence
-            if decided := await compare(run, tracker, asked, search, partial(_quoted, run), least):
+            ask, told = partial(self._side, run, tracker), partial(_quoted, run)
+            if decided := await compare(run, asked, ask, told, self.params.min_confidence):
                 return decided
         if tracker is not None:
             return await self.conclude(run, await self.reach(run, tracker, meant.question))
@@ -149,11 +147,8 @@ class Quote(Recipe[QuoteParams]):
                 missing.append(part)
                 break
             question = resolved(part, sure[0].subject) if sure and not stand_alone(parts) else part
-            found = await self._search(run, question, plan.singles)
-            one = await trail.reach(run, tracker, question, found, plan) if found else None
-            if one is not None:
-                run.emit(trail.ranking(one.trail, self.params.results))
-                reached.append(one)
+            one = await self._reached(run, tracker, question, plan)
+            reached += [one] if one else []
             if one is None or one.confidence < self._least:
                 missing.append(part)
         return Reading(tuple(reached), whole=len(reached) == len(parts), missing=tuple(missing))
@@ -165,14 +160,33 @@ class Quote(Recipe[QuoteParams]):
         plan, question = trail.plain(tracker.plan), inner.first
         reached: list[Reached] = []
         for _ in range(2):
-            found = await self._search(run, question, plan.singles)
-            one = await trail.reach(run, tracker, question, found, plan) if found else None
+            one = await self._reached(run, tracker, question, plan)
             if one is None or not one.text or one.confidence < _SURE_PART:
                 return None
-            run.emit(trail.ranking(one.trail, self.params.results))
             reached.append(one)
             question = inner.second(one.text)
         return Reading((reached[1],), whole=True, led=(reached[0],))
+
+    async def _reached(self, run: Run, tracker: Evaluator, question: str, plan: Plan) -> Reached | None:
+        """The answer to one question that stands alone, from a search of its own; None where nothing was found."""
+        from wellread.strategies import trail
+
+        found = await self._search(run, question, plan.singles)
+        one = await trail.reach(run, tracker, question, found, plan) if found else None
+        if one is not None:
+            run.emit(trail.ranking(one.trail, self.params.results))
+        return one
+
+    async def _side(self, run: Run, tracker: Evaluator | None, question: str) -> tuple[Candidate, str, float] | None:
+        """The sentence that answers a question after one side of a comparison, the words that do in it, and how sure that is."""
+        if tracker is not None:
+            from wellread.strategies import trail
+
+            one = await self._reached(run, tracker, question, trail.shared(tracker.plan))
+            return one and (one.sentences[0], one.text or one.sentences[0].text, one.confidence)
+        found = await self._search(run, question)
+        ranked = await likely_sentences.rank(run, likely_sentences.asked(question, found), likely_sentences.candidates(found))
+        return (ranked[0].candidate, ranked[0].candidate.text, ranked[0].confidence) if ranked else None
 
     async def conclude(self, run: Run, reading: Reading) -> Answer:
         """The answer from what was read: its parts, quoted, or why there is none."""
@@ -251,19 +265,16 @@ class Quote(Recipe[QuoteParams]):
             ),
             key=lambda row: -row[0],
         )
-        # a second step is needed where the question says so, or much of it is still open and can be covered
-        said = len(parts) > 1 or _CHOICE.search(parts[0]) is not None
-        return [best for _, gain, best in ranked[:1] if said or (open_before < 0.8 and gain >= 0.05)]
+        # a second step is needed where the question has two parts, or much of it is still open and can be covered
+        return [best for _, gain, best in ranked[:1] if len(parts) > 1 or (open_before < 0.8 and gain >= 0.05)]
 
 
 def _judging(run: Run) -> Evaluator | None:
-    """The evaluator, where the effort allows it and it was trained for the question's language."""
-    tracker = trained(run.kit.answer_reader(), run.language) if ALLOWED[run.kit.effort].pairs else None
-    if tracker is None:
+    if not ALLOWED[run.kit.effort].pairs:
         return None
-    from wellread.ranking.evaluator import Evaluator
+    from wellread.ranking.evaluator import follower
 
-    return tracker if isinstance(tracker, Evaluator) else None
+    return follower(run.kit, run.language)
 
 
 def _second_step(question: Asked, first: Candidate, one: Candidate, open_before: float) -> tuple[float, float]:

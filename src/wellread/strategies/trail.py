@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 
 from wellread.core.effort import Plan
 from wellread.events import Ranked
-from wellread.protocols import Source, trained
+from wellread.protocols import Source
 from wellread.questions.defaults import asks_default, begins_entry, default_alone, tells_default
 from wellread.questions.kinds import Term, asks_choice, asks_yes_no, fits, said_at_once, term_asked
+from wellread.ranking import evaluator
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Evaluator, Trail
 from wellread.ranking.judge import Chain
@@ -208,12 +209,7 @@ def _told(best: Best[Passage]) -> Candidate:
 
 def shared(plan: Plan) -> Plan:
     """Half of a plan, for each part of a two-part question."""
-    return replace(
-        plan,
-        singles=plan.singles * 2 // 3,
-        firsts=max(1, plan.firsts // 2),
-        again=plan.again // 2,
-    )
+    return replace(plan, singles=plan.singles * 2 // 3, firsts=max(1, plan.firsts // 2), again=plan.again // 2)
 
 
 def plain(plan: Plan) -> Plan:
@@ -221,18 +217,13 @@ def plain(plan: Plan) -> Plan:
     return Plan(singles=plan.singles // 2)
 
 
-def lean(plan: Plan) -> Plan:
-    """A plan for whoever judges what was found once more, passage by passage: about half of the pairs."""
-    return replace(shared(plan), reads=0)
-
-
 def follower(run: Run, *, lighter: bool = False) -> tuple[Evaluator, Plan] | None:
-    """The evaluator and its plan, where it may read that much and was trained for the question's language."""
-    tracker = trained(run.kit.answer_reader(), run.language)
-    if not isinstance(tracker, Evaluator):
+    """The evaluator and its plan, where it may read that much. `lighter`: about half of the pairs, for whoever judges what was
+    found once more, passage by passage."""
+    if (tracker := evaluator.follower(run.kit, run.language)) is None:
         return None
-    plan = lean(tracker.plan) if lighter else tracker.plan
-    return (tracker, plan) if plan.singles and run.pairs_left >= plan.pairs else None
+    plan = replace(shared(tracker.plan), reads=0) if lighter else tracker.plan
+    return (tracker, plan) if run.pairs_left >= plan.pairs else None
 
 
 async def search(run: Run, question: str, count: int, *, lighter: bool = False) -> Trail:
