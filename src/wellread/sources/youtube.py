@@ -38,7 +38,7 @@ class Options:
 
 
 class YouTube(InMemory):
-    """What is said in a video of YouTube, by its captions."""
+    """Captions of a YouTube video: what is said in it."""
 
     private = False
     hint = "What is said in a video. Words as people speak them; a whole question works too."

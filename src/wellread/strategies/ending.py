@@ -13,19 +13,26 @@ async def concluded(strategy: Strategy, run: Run, broken: ModelError | None = No
 
     A model that is known to be `broken` is not asked.
     """
-    told, answer, run.broken = _Told(run), None, broken
+    told, tell, answer, run.broken = list[str](), run.emit, None, broken
+
+    def hear(event: Event) -> None:  # what was shown already: what comes after can only be added
+        if isinstance(event, AnswerDelta):
+            told.append(event.text)
+        tell(event)
+
+    run.emit = hear
     try:
         with run.until_spent():
             answer = await strategy.answer(run) if broken is None or strategy.needs_model == "optional" else None
     except ModelError as problem:
         run.broken = problem
     if run.broken:
-        run.model_name = run.model_name if told.text and broken is None else None  # it has written nothing of what comes
+        run.model_name = run.model_name if told and broken is None else None  # it has written nothing of what comes
         run.emit(Notice(f"the model failed, so the answer is quoted: {run.broken}"))
         run.notes.append(f"the model failed, so this is quoted: {run.broken}")
     if answer and (answer.text or not run.spent):
         return answer
-    if not told.text and (run.broken or not run.found):
+    if not told and (run.broken or not run.found):
         from wellread.strategies.quote import Quote, QuoteParams  # which needs no model
 
         with run.until_spent():
@@ -34,19 +41,6 @@ async def concluded(strategy: Strategy, run: Run, broken: ModelError | None = No
         from wellread.strategies.compose import Draft, cut_short
 
         draft = Draft(run)
-        draft.text = told.text
+        draft.text = "".join(told)
         answer = await cut_short(run, draft)
     return answer
-
-
-class _Told:
-    """Hears the words of an answer that were shown already: what comes after them can only be added."""
-
-    def __init__(self, run: Run) -> None:
-        self.text, self._emit = "", run.emit
-        run.emit = self._hear
-
-    def _hear(self, event: Event) -> None:
-        if isinstance(event, AnswerDelta):
-            self.text += event.text
-        self._emit(event)

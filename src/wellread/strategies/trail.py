@@ -54,7 +54,7 @@ _BELOW = 600  # characters of an entry that its default may stand behind
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What was found for one question: a short answer (or none: the sentences tell it), the sentences, and how sure that is."""
+    """The answer to one question: in short (or not: the sentences tell it), the sentences that are quoted, the confidence."""
 
     text: str
     chain: Chain
@@ -72,7 +72,7 @@ class Reached:
 
     @property
     def subject(self) -> str:
-        """What a second question may mean by "it": the answer, or what the sentence that tells it stands under."""
+        """The antecedent of "it" in a second question: the answer, or the title of the sentence that tells it."""
         return self.text or bare_title(self.sentences[0].passage.title)
 
     @property
@@ -155,7 +155,7 @@ def _log_odds(probability: float) -> float:
 
 
 def _by_kind(reached: Reached, found: Sequence[Passage]) -> Reached:
-    """What was reached, as the kind of question wants it: a definition, a default."""
+    """Post-processing by the kind of question: a definition, a default."""
     question = reached.asked.text
     if term := term_asked(question):
         return _defined(term, reached, found)
@@ -340,7 +340,7 @@ def _of_several(question: str, chain: Sequence[Passage]) -> bool:
 
 
 def _spelt_out(term: Term, passages: Sequence[Passage]) -> tuple[str, Candidate] | None:
-    """What an abbreviation is short for, and the first sentence that spells it out."""
+    """An abbreviation's long form, and the first sentence that spells it out."""
     every = ((term.spelt_out_in(one.text), one) for one in likely_sentences.candidates(passages))
     return next(((said, one) for said, one in every if said), None)
 
