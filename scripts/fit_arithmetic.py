@@ -1,6 +1,6 @@
-"""Fits `by_tensor.npz`, which says how the package's models run with int8 products over whole layers.
+"""Fits `….by_tensor.npz`, which say how the package's models run with int8 products over whole layers.
 
-    python scripts/fit_arithmetic.py DATA [--texts 250] [--only embedder|evaluator]
+    python scripts/fit_arithmetic.py DATA [--texts 250] [--only embedder|evaluator|verifier]
 
 DATA holds folders with `corpus.jsonl.gz` and `questions.jsonl.gz`. Every second passage (by a hash of its id) is read; the
 others are for measuring (`benchmarks/arithmetic.py`). What is written are ranges of activations, channel by channel: no text.
@@ -29,9 +29,11 @@ from wellread.embedding.forms import FITTED_TO, Fit, Floats, dense_weight, layer
 from wellread.embedding.onnx import SHIPPED as EMBEDDER
 from wellread.embedding.onnx import OnnxEmbedder, Options
 from wellread.embedding.onnx_file import Node, read_graph
+from wellread.ranking import verifier
 from wellread.ranking.evaluator import MODEL, TOKENIZER
 from wellread.ranking.evaluator import SHIPPED as EVALUATOR
-from wellread.ranking.judge import Chain, Judge
+from wellread.ranking.judge import Chain, Judge, opened
+from wellread.text.sentences import statements
 from wellread.types import Passage
 
 Row = dict[str, Any]
@@ -90,7 +92,11 @@ def sets(data: Path) -> list[Path]:
 
 def passages(data: Path, count: int, *, held_out: bool) -> list[Passage]:
     """`count` passages of every set."""
-    chosen = (row for folder in sets(data) for row in rows(folder, "corpus", held_out)[:count])
+    return [one for folder in sets(data) for one in passages_of(folder, count, held_out=held_out)]
+
+
+def passages_of(folder: Path, count: int, *, held_out: bool) -> list[Passage]:
+    chosen = rows(folder, "corpus", held_out)[:count]
     return [Passage(str(row["id"]), str(row["text"]), str(row.get("title") or "")) for row in chosen]
 
 
@@ -108,10 +114,22 @@ def jobs(data: Path, count: int, *, held_out: bool) -> list[tuple[str, list[Chai
     return out
 
 
+def claims(data: Path, count: int) -> list[tuple[str, list[Passage]]]:
+    """Sentences of every set's passages, each beside its own passage, alone or among others."""
+    out: list[tuple[str, list[Passage]]] = []
+    for folder in sets(data):
+        found = passages_of(folder, count, held_out=False)
+        for number, one in enumerate(found):
+            start, end = random.Random(number).choice(statements(one.text) or [(0, len(one.text))])
+            out.append((one.text[start:end], [*found[number + 1 : number + 3], one] if number % 2 else [one]))
+    return out
+
+
 class Watched:
     """A model's session that notes the range of each channel that its dense layers read."""
 
     def __init__(self, model: Path) -> None:
+        self._fit = model.with_suffix(FIT)
         content = model.read_bytes()
         self.checksum = hashlib.sha256(content).hexdigest()
         self.graph = read_graph(content)
@@ -141,34 +159,41 @@ class Watched:
             self.ranges[layer_of(node)] = np.minimum(low, before[0]), np.maximum(high, before[1])
         return out[: len(names)]
 
-    def save(self, folder: Path) -> None:
+    def save(self) -> None:
         layers = [node for node in self.nodes if ".layer." in layer_of(node)]
         fit = {**fitted(self.ranges, layers, self.graph.constants), FITTED_TO: np.array(self.checksum)}
-        np.savez_compressed(folder / FIT, **fit)
-        print(f"{folder / FIT}: {len(layers)} layers, {(folder / FIT).stat().st_size / 1e3:.0f} kB")
+        np.savez_compressed(self._fit, **fit)
+        print(f"{self._fit}: {len(layers)} layers, {self._fit.stat().st_size / 1e3:.0f} kB")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--texts", type=int, default=250, help="passages of every set")
-    parser.add_argument("--only", choices=("embedder", "evaluator"))
+    parser.add_argument("--only", choices=("embedder", "evaluator", "verifier"))
     options = parser.parse_args()
-    if options.only != "evaluator":
+    if options.only in (None, "embedder"):
         watched = Watched(EMBEDDER / "model.onnx")
         embedder = OnnxEmbedder(options=Options(arithmetic="block"))
         embedder.load()._session = watched  # pyright: ignore[reportPrivateUsage]
         texts = [f"{p.title}. {p.text}" for p in passages(options.data, options.texts, held_out=False)]
         embedder.embed_now(texts, kind="query")
-        watched.save(EMBEDDER)
-    if options.only != "embedder":
+        watched.save()
+    if options.only in (None, "evaluator"):
         watched = Watched(EVALUATOR / MODEL)
         judge = Judge(EVALUATOR / MODEL, TOKENIZER, 1)
         _, tokenizer = judge._open()  # pyright: ignore[reportPrivateUsage]
         judge._opened = watched, tokenizer  # pyright: ignore[reportPrivateUsage]
         for question, chains in jobs(options.data, max(1, options.texts // 7), held_out=False):
             judge.judge(question, chains)
-        watched.save(EVALUATOR)
+        watched.save()
+    if options.only in (None, "verifier"):
+        watched = Watched(verifier.SHIPPED / verifier.MODEL)
+        reader = verifier.Verifier(threads=1)
+        reader._opened = watched, opened(verifier.SHIPPED / verifier.MODEL, TOKENIZER)[1]  # pyright: ignore
+        for claim, cited in claims(options.data, max(1, options.texts // 12)):
+            reader.weigh(claim, cited)
+        watched.save()
 
 
 if __name__ == "__main__":

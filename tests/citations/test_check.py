@@ -142,6 +142,21 @@ def test_not_carried(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "carried"),
+    [
+        ("In Scandinavia the Bristly Bellflowers are native [1].", True),
+        ("In Scandinavia the Bristly Bellbirds are native [1].", False),
+        ("It grew in Scandinavia in the 2018–19 season [1].", True),
+        ("It grew in Scandinavia in the 2018–20 season [1].", False),
+        ("It grew in Scandinavia in the 2017–19 season [1].", False),
+    ],
+)
+def test_names_in_two_words_and_spans_of_years_may_be_spelled_otherwise(text: str, carried: bool) -> None:
+    told = Passage("b", "The bristly bell flower is native to Scandinavia. In Scandinavia it grew in the 2018-2019 season.")
+    assert [one.supported for one in check(text, {1: told})] == [carried]
+
+
+@pytest.mark.parametrize(
     ("text", "number", "quote"),
     [
         ("Galileo died near Florence [1].", 1, "He died near Florence in 1642."),

@@ -24,6 +24,7 @@ from wellread.index.build import add, build
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.ranking.evaluator import SHIPPED as EVALUATOR
 from wellread.ranking.evaluator import Evaluator
+from wellread.ranking.verifier import Verifier
 from wellread.types import Passage
 
 pytestmark = pytest.mark.slow
@@ -96,6 +97,15 @@ def test_the_evaluator_judges_alike(form: Arithmetic, cache: Path) -> None:
     passages = [Passage(str(n), text) for n, text in enumerate(SENTENCES[:12])]
     shipped, other = (asyncio.run(Evaluator(arithmetic=one).grade(SENTENCES[3], passages)) for one in ("block", form))
     assert max(abs((a.score or 0) - (b.score or 0)) for a, b in zip(shipped, other, strict=True)) < 0.1
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_verifier_says_alike(form: Arithmetic, cache: Path) -> None:
+    passages = [Passage(str(n), text) for n, text in enumerate(SENTENCES[:12])]
+    shipped, other = (Verifier(arithmetic=one) for one in ("block", form))
+    for claim, one in zip(SENTENCES[1:], passages, strict=False):
+        assert abs(shipped.weigh(claim, [one]) - other.weigh(claim, [one])) < 0.5
+        assert abs(shipped.weigh(one.text, passages[:4]) - other.weigh(one.text, passages[:4])) < 0.5
 
 
 CPUINFO = "processor\t: 0\nmodel name\t: some\n{key}\t\t: {flags}\n\nprocessor\t: 1\n{key}\t: none\n"
@@ -196,14 +206,14 @@ def test_a_graph_survives_reading_and_writing() -> None:
 
 def test_the_same_file_becomes_the_same_bytes() -> None:
     data = MODEL.read_bytes()
-    with np.load(MODEL.with_name(arithmetic.FIT)) as fit:
+    with np.load(MODEL.with_suffix(arithmetic.FIT)) as fit:
         assert by_tensor(data, dict(fit)) == by_tensor(data, dict(fit))
 
 
 def test_a_fit_to_other_weights_is_named(tmp_path: Path, cache: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(SHIPPED, folder)
-    shutil.copy(EVALUATOR / arithmetic.FIT, folder)
+    shutil.copy(EVALUATOR / f"evaluator{arithmetic.FIT}", folder / f"model{arithmetic.FIT}")
     with pytest.raises(DamagedFile, match="fitted to other weights"):
         OnnxEmbedder(folder, options=Options(arithmetic="tensor")).embed_now(["a"], kind="passage")
 

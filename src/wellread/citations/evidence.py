@@ -24,6 +24,7 @@ from wellread.types import Passage
 _WIDEST = 3  # sentences in a window
 _WORTH = 0.06  # what one more sentence must add to the support
 _OWN = 1e-3  # between windows that are equal with the title's words, the one that has more of its own
+_PART = 4  # letters of each half of a name in two words
 LINE = 1000  # characters of a sentence whose names and numbers are put in order; what is longer is no sentence
 EQUAL = 1e-9  # shares that differ by less are the same
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”]+|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
@@ -92,6 +93,16 @@ class Source:
     def between(self, first: int, last: int) -> str:
         """The sentences from one place to another, each as far as it is looked at."""
         return "\n".join(self.passage.text[start : min(end, start + LINE)] for start, end in self.spans[first : last + 1])
+
+    def has(self, name: str) -> bool:
+        """Whether the passage has a name, perhaps in two words: "bell flower" for "Bellflowers"."""
+        if name in self.acronyms or _has_name(self.forms, name):
+            return True
+        whole = name.removesuffix("s")
+        halves = ((whole[:at], whole[at:]) for at in range(_PART, len(whole) - _PART + 1))
+        known = [(a, b) for a, b in halves if a in self.forms and not self.forms.isdisjoint((b, f"{b}s"))]
+        text = self.passage.text.casefold() if known else ""
+        return any(f"{a} {b}" in text or f"{a}-{b}" in text for a, b in known)
 
     def held(self, asked: Asked) -> dict[int, int]:
         """Which keys each sentence of the passage holds; sentences without any are left out."""
@@ -223,11 +234,7 @@ class Evidence:
             and initials not in lexicon.STOPWORDS
             and any({initials, initials + "a"} & s.forms for s in sources)
         }
-        return [
-            name
-            for name in words.names
-            if name not in spelled and not any(name in source.acronyms or _has_name(source.forms, name) for source in sources)
-        ]
+        return [name for name in words.names if name not in spelled and not any(source.has(name) for source in sources)]
 
     def unknown_numbers(self, line: Line, words: Words, numbers: Collection[int]) -> list[Mention]:
         """The numbers of the sentence that none of these passages has and that follow from none there."""

@@ -37,7 +37,7 @@ def instructions(cpuinfo: Path = CPUINFO) -> frozenset[str]:
 Arithmetic: TypeAlias = Literal["block", "tensor", "bf16"]
 Choice: TypeAlias = Literal["auto", "block", "tensor", "bf16"]
 
-FIT = "by_tensor.npz"  # beside a model's file: what `tensor` needs to know of it
+FIT = ".by_tensor.npz"  # beside a model's file, under its name: what `tensor` needs to know of it
 _BFLOAT16 = {"amx_bf16", "avx512_bf16"}
 # Without one of these, products of unsigned and signed bytes are summed in 16 bits and overflow.
 _BYTE_PRODUCTS = {"amx_int8", "avx512_vnni", "avx_vnni"}
@@ -64,7 +64,7 @@ def best_for(flags: frozenset[str], openvino: Callable[[], bool]) -> Arithmetic:
 def can_run(way: str, model: Path) -> bool:
     """Whether this machine computes this model's file in that way."""
     if way == "tensor":
-        return bool(instructions() & _BYTE_PRODUCTS) and model.with_name(FIT).is_file()
+        return bool(instructions() & _BYTE_PRODUCTS) and model.with_suffix(FIT).is_file()
     if way == "bf16":
         return bool(instructions() & _BFLOAT16) and has_openvino()
     return way == "block"
@@ -74,7 +74,7 @@ def settled(choice: Choice, model: Path) -> Arithmetic:
     """The arithmetic that a choice means for this model's file here; raises when it asks for a part that is not installed."""
     if choice == "auto":
         best = best_here()
-        return best if best != "tensor" or model.with_name(FIT).is_file() else "block"
+        return best if best != "tensor" or model.with_suffix(FIT).is_file() else "block"
     if choice == "bf16" and not has_openvino():
         raise MissingExtra("bfloat16", "fast")
     return choice

@@ -3,7 +3,7 @@
 `MatMulNBits`, as shipped, multiplies block by block. Where a processor sums products of bytes by itself, one product over the
 whole layer is four times as fast, but has one scale for all activations, and a few channels that are much larger than the rest
 would leave nothing of the others. Three changes make up for that, all of them fitted once (`scripts/fit_arithmetic.py`)
-and stored beside the weights (`by_tensor.npz`):
+and stored beside the weights (`….by_tensor.npz`):
 
 - every channel of an activation is shifted and scaled to a like range, and the weights take the inverse. The norm before it
   (a copy of it) or the value's projection does this, so that it costs nothing;

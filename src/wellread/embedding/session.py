@@ -67,9 +67,9 @@ def _made_by_tensor(model: Path, checksum: str) -> bytes:
     if (kept := load(path)) is not None:
         return kept
     try:
-        with np.load(model.with_name(FIT)) as fit:
+        with np.load(model.with_suffix(FIT)) as fit:
             if str(fit[FITTED_TO]) != checksum:
-                raise ValueError(f"{FIT} was fitted to other weights")
+                raise ValueError(f"{model.stem}{FIT} was fitted to other weights")
             made = by_tensor(model.read_bytes(), dict(fit))
     except (OSError, ValueError, KeyError) as problem:
         raise DamagedFile(f"{model} cannot be made ready for this processor ({first_line(problem)})") from problem

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 from wellread.core.effort import ALLOWED, Effort, Plan
 from wellread.core.private_files import at_home
-from wellread.embedding.arithmetic import Choice, settled
+from wellread.embedding.arithmetic import Choice
 from wellread.embedding.layout import fitted, read_json, verify_files
 from wellread.errors import UsageError
 from wellread.protocols import AnswerReader, Grader, Parts, Reranker, trained
@@ -27,7 +27,7 @@ from wellread.questions.kinds import fits
 from wellread.ranking import verifier
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
 from wellread.ranking.doubts import doubts
-from wellread.ranking.judge import AS_SHIPPED, SHIPPED, TOKENIZER, Chain, Form, Judge
+from wellread.ranking.judge import SHIPPED, TOKENIZER, Chain, Judge, form_of
 from wellread.ranking.paths import (
     Collect,
     Score,
@@ -108,8 +108,7 @@ class Evaluator(Reranker, Grader, AnswerReader):
     @cached_property
     def _judge(self) -> Judge:
         model = self._folder / MODEL
-        checksum = str(_calibration(self._folder).get("sha256") or "") if available(self._folder) else ""
-        form = Form(settled(self._arithmetic, model), checksum) if checksum else AS_SHIPPED
+        form = form_of(model, _calibration(self._folder).get("sha256"), self._arithmetic)
         own = self._folder / TOKENIZER.name
         floor = float(_calibration(self._folder).get("floor", -math.inf))
         tokenizer = own if own.is_file() else TOKENIZER

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from wellread.core.effort import Windows
 from wellread.core.processors import available_processors, queued, workers
 from wellread.core.unicode_safety import encodable
-from wellread.embedding.arithmetic import Arithmetic
+from wellread.embedding.arithmetic import Arithmetic, Choice, settled
 from wellread.embedding.batches import by_length, padded
 from wellread.errors import EmbedderError, panics_as
 from wellread.ranking.inputs import Ids, Row, Tokens, build_row, pad_rows, sentence_scores
@@ -67,6 +67,13 @@ class Form:
 
 
 AS_SHIPPED = Form("block", "")
+
+
+def form_of(model: Path, checksum: object, choice: Choice) -> Form:
+    """In which arithmetic a model's file runs here by this choice; as it is where its checksum is not known."""
+    return Form(settled(choice, model), str(checksum)) if checksum and model.is_file() else AS_SHIPPED
+
+
 _OPENING = threading.Lock()
 
 

@@ -10,15 +10,21 @@ import math
 from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from wellread.core.effort import Windows
 from wellread.core.processors import available_processors, queued
+from wellread.embedding.arithmetic import Choice
 from wellread.embedding.layout import fitted, read_json, verify_files
 from wellread.ranking.inputs import Row, Tokens, build_row
-from wellread.ranking.judge import SHIPPED, TOKENIZER, batches, encoded, fed, in_order, opened, readers, run
+from wellread.ranking.judge import SHIPPED, TOKENIZER, batches, encoded, fed, form_of, in_order, opened, readers, run
 from wellread.ranking.words import WORDS
 from wellread.types import Claim, Judgement, Passage
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from wellread.embedding.session import Session
 
 MODEL, FITTED = "verifier.onnx", "verifier.json"
 ONE = Windows(question=96, title=24, alone=272)
@@ -65,14 +71,22 @@ def verify(folder: Path = SHIPPED) -> None:
 class Verifier:
     """Loaded at the first use; may be called from several threads."""
 
-    def __init__(self, folder: Path = SHIPPED, threads: int = 0) -> None:
+    def __init__(self, folder: Path = SHIPPED, threads: int = 0, arithmetic: Choice = "auto") -> None:
         self._folder = folder
-        self._pool = readers(threads or available_processors())
+        self._arithmetic: Choice = arithmetic
+        self._threads = threads or available_processors()
+        self._pool = readers(self._threads)
 
     @cached_property
     def belief(self) -> Belief:
         """What makes a verdict of its number."""
         return fitted(self._folder / FITTED, "belief", Belief)
+
+    @cached_property
+    def _opened(self) -> tuple[Session, Tokenizer]:
+        model = self._folder / MODEL
+        form = form_of(model, read_json(self._folder / FITTED).get("sha256"), self._arithmetic)
+        return opened(model, TOKENIZER, form, self._threads)
 
     async def carries(self, claims: Sequence[Claim]) -> list[Judgement]:
         """Whether their passages carry the claims, and do so rather than the same with two names exchanged."""
@@ -96,14 +110,13 @@ class Verifier:
         return logit
 
     def _row(self, pair: Pair) -> Row:
-        _, tokenizer = opened(self._folder / MODEL, TOKENIZER)
+        _, tokenizer = self._opened
         claim, passages = pair
         told = [Tokens(encoded(tokenizer, one.title), encoded(tokenizer, one.text)) for one in passages[:MOST_PASSAGES]]
         return build_row(encoded(tokenizer, claim), told, SEVERAL if told[1:] else ONE)
 
     def _read(self, rows: Sequence[Row]) -> list[float]:
-        session, _ = opened(self._folder / MODEL, TOKENIZER)
-        (carried,) = run(session, self._folder / MODEL, ["carried"], fed(rows))
+        (carried,) = run(self._opened[0], self._folder / MODEL, ["carried"], fed(rows))
         return [float(one) for one in carried]
 
 

@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 )
 _URL = re.compile(r"https?://\S+")
 _ISO_DATE = re.compile(r"(?<!\d)\d{4}-(\d\d)-\d\d(?!\d)")
-_SPAN_OF_YEARS = re.compile(r"(?<!\d)(\d\d)\d\d[-–—/](\d\d)(?!\d|[-–—/]\d)")  # "1973–75"
+_SPAN_OF_YEARS = re.compile(r"(?<!\d)((\d\d)\d\d[-–—/])(\d\d)(?!\d|[-–—/]\d)")  # "1973–75"
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
 
 
@@ -92,9 +92,6 @@ def read(text: str) -> Words:
     words = Words()
     _read_names(tokens, words)
     _read_content(tokens, words)
-    for match in _SPAN_OF_YEARS.finditer(text):
-        words.counts.add(year := f"#{match[1]}{match[2]}")
-        words.content[year] = None
     for match in _ISO_DATE.finditer(text):
         if 1 <= int(match[1]) <= 12:
             month = lexicon.MONTHS[int(match[1]) - 1]
@@ -147,8 +144,9 @@ def _cut(form: str, endings: tuple[tuple[str, int], ...]) -> str:
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Words, numbers and stops, in order."""
+    """Words, numbers and stops, in order; of "1973–75" both years in full."""
     tokens: list[Token] = []
+    text = _SPAN_OF_YEARS.sub(r"\1\2\3", text)
     for match in _TOKEN.finditer(text):
         if match["number"]:
             tokens.append(Token("number", match["number"], plain_number(match["number"]), match["tail"] or ""))
