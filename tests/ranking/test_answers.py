@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.questions.kinds import tells_number
 from wellread.ranking.answers import AnswerWeights, Best, Kind, best_answers, settles, told_in
 from wellread.ranking.doubts import Doubt
 from wellread.ranking.paths import Marked, Verdict, Weights
@@ -53,13 +52,6 @@ def test_the_same_answer_from_several_chains_counts_once() -> None:
     assert texts(answers) == ["The  moon", "Mars"]
     assert answers[0].chain == ("b",), "as the likeliest chain says it"
     assert answers[0].place == 0, "and as far up as the best place where it stands"
-
-
-def test_a_phrase_that_does_not_fit_is_no_rival() -> None:
-    verdicts = {("a",): span("TCP", 5.0), ("b",): span("953", 1.0)}
-    fitting = best_answers("ab", verdicts, WEIGHTS, SCORING, fits=tells_number)
-    assert texts(fitting) == ["953"]
-    assert fitting[0].confidence > next(answer for answer in best(verdicts) if answer.text == "953").confidence
 
 
 def test_accents_do_not_make_two_answers_of_one() -> None:

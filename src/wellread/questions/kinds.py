@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, cast
 
-from wellread.text import amounts
 from wellread.text import patterns as re
-from wellread.text.lexicon import MONTHS, TENS, UNITS
 
 Kind = Literal["person", "place", "date", "number", "thing"]
 ASKING = "who|whom|whose|what|which|when|where|why|how"
@@ -43,9 +41,9 @@ _SAID = re.compile(r"(?:[-*•>]\s+|A(?:nswer)?[:.]\s+)?(?P<said>yes|no)\b(?=\s*
 
 _WHAT = r"what(?:\s+exactly)?(?:\s+(?:is|are)|['’]s)\s+(?:meant\s+by\s+)?"
 _DEFINES = (
-    re.compile(r"what\s+(?:do|does)\s+(?P<article>the\s+|an?\s+)?(?P<term>.+?)\s+(?:mean|stand\s+for)", re.IGNORECASE),
-    re.compile(r"what\s+is\s+the\s+(?:meaning|definition)\s+of\s+(?P<article>the\s+|an?\s+)?(?P<term>.+)", re.IGNORECASE),
-    re.compile(rf"{_WHAT}(?P<article>the\s+|an?\s+)?(?P<term>.+)", re.IGNORECASE),
+    re.compile(r"what\s+(?:do|does)\s+(?:the\s+|an?\s+)?(?P<term>.+?)\s+(?:mean|stand\s+for)", re.IGNORECASE),
+    re.compile(r"what\s+is\s+the\s+(?:meaning|definition)\s+of\s+(?:the\s+|an?\s+)?(?P<term>.+)", re.IGNORECASE),
+    re.compile(rf"{_WHAT}(?:an?\s+)?(?P<term>(?!the\s).+)", re.IGNORECASE),  # "What is the capital?" is after a fact
 )
 _PLACE = re.compile(r"\s+(?:in|within|under)\s+(?:the\s+)?[\w.+-]+(?:\s+[\w.+-]+)?\Z")
 _LABEL = re.compile(r"\A(?:term|word|name|acronym|abbreviation|expression|phrase)\s+|\s+(?:term|option|setting)\Z", re.IGNORECASE)
@@ -54,30 +52,6 @@ _FACT = re.compile(
     r"[,;:?!/]|['’]s\b|(?<![\w-])(?:of|for|to|from|with|by|on|at|in|about|than|that|this|it|they|these|those|which|who|when|where"
     r"|how|if|and|or|called|named|known|made|used|like|most|least|best|worst|first|last|only|same|new|common|typical|default"
     r"|current)(?![\w-])",
-    re.IGNORECASE,
-)
-_NUMBER_ASKED = re.compile(
-    r"\bhow many\b|\b(?!(?<=\bin )(?:what|which) port\b)(?:what|which) (?:(?:is|was|are) )?(?:the )?"  # ships are in a port
-    r"(?:(?:default|standard|usual|tcp|udp|network|latest|minimum|calendar|exact|same) )*"
-    r"(?:port|port number|version number|year|percentage)"
-    r"(?=\W*\Z|,| (?:is|was|does|do|did|of|used|should|must|to|for|will|can|on|in|are|were|has|have|had|by|that|with|would"
-    r"|the|\w{1,20}ed)\b)",
-    re.IGNORECASE,
-)
-_COUNTED = re.compile(r"\bhow many (?!of |more |other )(?P<what>\w+)", re.IGNORECASE)
-_MORE_ASKED = re.compile(r"\band (?:in |on |at )?(?:who|what|which|where|when|how)\b", re.IGNORECASE)
-_NUMBER_TOLD = re.compile(
-    rf"\d|\b(?:{'|'.join(UNITS | TENS)}|no|none|single|both|pair|couple|(?:hundred|thousand|[mb]illion|dozen)s?"
-    r"|half|third|quarter|once|twice|few|several|many|most|all|majority|un\w+ed)\b",
-    re.IGNORECASE,
-)
-_TIME_ASKED = re.compile(
-    r"^(?:and )?(?:when (?:was|were|did)|(?:on )?(?:what|which) (?:date|day)|(?:at )?what time)\b", re.IGNORECASE
-)
-_TIME_TOLD = re.compile(
-    r"\d|\b(?:after|ago|age|at|before|centur\w{1,3}|childhood|dawn|day|days|decades?|during|dusk|early|end|era|evening|later?|midnight|month|months"
-    r"|morning|never|night|noon|once|reign|recently|since|soon|sunset|sunrise|times?|today|until|upon|war|week|weeks|when|while|years?|yesterday"
-    rf"|{'|'.join(MONTHS)}|\w{{3,6}}days?|spring|summer|autumn|winter|christmas|easter)\b",
     re.IGNORECASE,
 )
 # Questions that ask for an instruction, a reason or an explanation rather than for a name or a number; also whatever somebody
@@ -95,18 +69,13 @@ _OWN = re.compile(
 _SHORT = re.compile(r"(?=.*[A-Z].*[A-Z])[A-Za-z]{2,8}")
 _MOST_WORDS = 5
 _LONGEST = 300  # characters of a question that is after a definition
-_BETWEEN = (
-    r"[\"'”’`]*\s*(?:[(,:–—]|\b(?:is|are|was|or|means|called|named)\b)\s*"
-    r"(?:(?:an?|the|i\.e\.,?|or|called|short for)\s+)*[\"'“‘`]*"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term whose definition is asked for. With "the" before it the question may be after a fact: "What is the capital?"."""
+    """A term whose definition is asked for."""
 
     words: str
-    certain: bool
     letters: bool = False  # whether it is asked what these stand for
 
     def defined_in(self, sentence: str) -> re.Match[str] | None:
@@ -117,11 +86,6 @@ class Term:
         """The words of an abbreviation, where its letters begin those beside it: "cold water immersion (CWI)"."""
         found = _spelt_out(self.words).search(sentence) if _SHORT.fullmatch(self.words) else None
         return (found["before"] or found["after"]) if found else None
-
-    def stands_beside(self, phrase: str, sentence: str) -> bool:
-        """Whether a sentence explains the term by a phrase in passing: "HTS (high-throughput screening)"."""
-        term, said = _worded(self.words), re.escape(phrase)
-        return re.search(rf"\b{term}{_BETWEEN}{said}|\b{said}{_BETWEEN}{term}", sentence, re.IGNORECASE) is not None
 
 
 Said = Literal["yes", "no"]
@@ -150,38 +114,6 @@ def asks_choice(question: str) -> bool:
     return _CHOICE.search(question.strip()) is not None
 
 
-@lru_cache(4_000)
-def asks_number(question: str) -> bool:
-    """Whether only a number answers: how many, what year, which port."""
-    asked = " ".join(question.split())
-    return _NUMBER_ASKED.search(asked) is not None and _MORE_ASKED.search(asked) is None
-
-
-def tells_number(phrase: str) -> bool:
-    return _NUMBER_TOLD.search(phrase) is not None
-
-
-@lru_cache(4_000)
-def asks_time(question: str) -> bool:
-    """Whether only a time answers: when something was or happened. "When does it start?" may well be after a condition."""
-    asked = " ".join(question.split())
-    return _TIME_ASKED.match(asked) is not None and _MORE_ASKED.search(asked) is None
-
-
-def fits(question: str, phrase: str) -> bool:
-    """Whether a phrase can answer: a number where one is asked for, of what is counted, a time where that is."""
-    if asks_number(question) and (not tells_number(phrase) or _measures_another(question, phrase)):
-        return False
-    return not asks_time(question) or _TIME_TOLD.search(phrase) is not None
-
-
-def _measures_another(question: str, phrase: str) -> bool:
-    """Whether a phrase tells a measure where something else is counted: metres, where steps are."""
-    counted, told = _COUNTED.search(question), {one.unit.of for one in amounts.measured(phrase) if one.unit} - {"share", "part"}
-    asked = amounts.UNITS.get(counted["what"].lower()) if counted else None
-    return counted is not None and bool(told) and (asked is None or asked.of not in told)
-
-
 def to_be_told(question: str) -> bool:
     """Whether a question asks for an instruction, a reason or an explanation: sentences, which several passages may share."""
     return _TELL.search(question) is not None or _OWN.search(question) is not None
@@ -202,10 +134,9 @@ def term_asked(question: str) -> Term | None:
     for form in _DEFINES:
         if found := form.fullmatch(asked):
             words = _LABEL.sub("", found["term"]).strip(" \"'“”‘’`")
-            certain = form is not _DEFINES[2] or (found["article"] or "").strip().lower() != "the"
-            if not words or _FACT.search(words) or len(words.split()) > (_MOST_WORDS if certain else 1):
-                return None  # "What is the largest planet?" is after a fact, "What is the poller?" may be after what it is
-            return Term(words, certain, "stand" in found[0][-10:].lower())
+            if not words or _FACT.search(words) or len(words.split()) > _MOST_WORDS:
+                return None  # "What is it made of?" is after a fact
+            return Term(words, "stand" in found[0][-10:].lower())
     return None
 
 

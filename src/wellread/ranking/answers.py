@@ -95,12 +95,8 @@ def best_answers(
     weights: Weights,
     scoring: AnswerWeights,
     doubt: Callable[[tuple[K, ...]], Doubt] = lambda _: NONE,
-    fits: Callable[[str], bool] = lambda _: True,
 ) -> list[Best[K]]:
-    """Different answers, best first; `order` is the ranking of the passages, `doubt` says what speaks against a chain.
-
-    A phrase that does not fit the question is none of them.
-    """
+    """Different answers, best first; `order` is the ranking of the passages, `doubt` says what speaks against a chain."""
     places = {key: place for place, key in enumerate(order)}
     found: dict[object, Best[K]] = {}
     for chain, verdict in verdicts.items():
@@ -108,8 +104,6 @@ def best_answers(
         place = max(places.get(key, len(places)) for key in chain)
         doubtful = doubt(chain)
         for kind, proposed, likelihood in _proposals(verdict, len(chain), scoring.told):
-            if kind == "span" and not fits(proposed.text):
-                continue
             new = Best(proposed.text, kind, chain, proposed, path, likelihood, place, doubtful)
             same = " ".join(fold(word) for word in new.text.split())
             key: object = (chain[-1], proposed.start) if kind == "text" else same

@@ -11,7 +11,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +23,6 @@ from wellread.embedding.arithmetic import Choice
 from wellread.embedding.layout import fitted, read_json, verify_files
 from wellread.errors import UsageError
 from wellread.protocols import AnswerReader, Grader, Parts, Reranker, trained
-from wellread.questions.kinds import fits
 from wellread.ranking import verifier
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
 from wellread.ranking.doubts import doubts
@@ -190,7 +189,7 @@ class Evaluator(Reranker, Grader, AnswerReader):
     def _answers(self, question: str, order: Sequence[Passage], verdicts: Mapping[Chain, Verdict]) -> list[Best[Passage]]:
         """The answers in words, also those that sentences tell; each words once."""
         scoring, doubt = self.scoring.asked(question), doubts(question)
-        answers = best_answers(order, verdicts, self.weights, scoring, doubt, partial(fits, question))
+        answers = best_answers(order, verdicts, self.weights, scoring, doubt)
         worded: dict[str, Best[Passage]] = {}
         for best in answers:
             if best.kind == "text":

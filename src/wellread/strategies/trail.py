@@ -21,7 +21,7 @@ from wellread.core.effort import Plan
 from wellread.events import Ranked
 from wellread.protocols import Source
 from wellread.questions.defaults import asks_default, begins_entry, default_alone, tells_default
-from wellread.questions.kinds import Term, asks_choice, asks_yes_no, fits, said_at_once, term_asked
+from wellread.questions.kinds import Term, asks_choice, asks_yes_no, said_at_once, term_asked
 from wellread.ranking import evaluator
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Evaluator, Trail
@@ -46,7 +46,7 @@ _TOLD, _LIKELIER = 0.3, 0.5  # how sure the evaluator must be for its short answ
 _SURE = 0.6  # how sure both readers must be together to leave it at the opening
 IRRELEVANT = 0.05  # what is less likely to help is not shown
 _OPENING = 6  # passages read before looking whether the answer is sure already
-_DEFINED, _UNDEFINED = 0.7, 0.4  # how sure a sentence is at least that defines a term, and at most a phrase where none does
+_DEFINED = 0.7  # how sure a sentence is at least that defines a term
 _LISTED, _REACHED = 8, 4  # passages found first, and by the evaluator, whose sentences are ranked by words and meaning
 _BARE = re.compile(r"\b(?:Yes|No)[.,;:!]\s{1,4}\Z")
 _BELOW = 600  # characters of an entry that its default may stand behind
@@ -163,18 +163,17 @@ def _by_kind(reached: Reached, found: Sequence[Passage]) -> Reached:
 
 
 def _defined(term: Term, reached: Reached, found: Sequence[Passage]) -> Reached:
-    """The sentence that defines a term, or what was reached: less sure of a phrase that does not."""
+    """The sentence that defines a term, or what was reached."""
     said = defined(term, found)
     if (said is None or term.letters) and (short := _spelt_out(term, found)):
         return replace(
             reached, text=short[0], chain=(short[1].passage,), sentences=(short[1],), confidence=max(reached.confidence, _DEFINED)
         )
     if said is None:
-        strays = term.certain and reached.text and not term.stands_beside(reached.text, reached.sentences[0].text)
-        return replace(reached, text="", confidence=min(reached.confidence, _UNDEFINED)) if strays else reached
+        return reached
     sentence, says = said
-    at = sentence.text.find(reached.text, says if term.certain else 0) if reached.text else -1
-    if at >= 0 and (not term.certain or len(sentence.text[says:at].split()) <= 1):  # how the definition begins, or a fact in it
+    at = sentence.text.find(reached.text, says) if reached.text else -1
+    if at >= 0 and len(sentence.text[says:at].split()) <= 1:  # how the definition begins
         return reached
     sure = max(reached.confidence, _DEFINED)
     return replace(reached, text="", chain=(sentence.passage,), sentences=(sentence,), confidence=sure)
@@ -187,9 +186,7 @@ def _with_default(reached: Reached) -> Reached:
     """
     entry = _entry(reached)
     found = default_below(entry) if entry else None
-    if entry is None or found is None or not fits(reached.asked.text, found[0]):
-        return reached
-    return replace(reached, text=found[0], sentences=(entry, found[1]))
+    return replace(reached, text=found[0], sentences=(entry, found[1])) if entry and found else reached
 
 
 def _entry(reached: Reached) -> Candidate | None:
