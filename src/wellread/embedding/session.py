@@ -1,4 +1,4 @@
-"""onnxruntime sessions, on how many threads they run, and tokenizers: a model's folder, opened."""
+"""onnxruntime sessions and on how many threads they run: a model's folder, opened."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from wellread.core.unicode_safety import encodable
 from wellread.embedding.batches import padded
 from wellread.embedding.layout import Layout, Pooling
-from wellread.errors import DamagedFile, EmbedderError, panics_as
+from wellread.embedding.wordpiece import open_tokenizer
+from wellread.errors import DamagedFile, EmbedderError, first_line
 
 # Its wheels keep an identifier of the machine in the user's cache and hold an address for reports to their maker, unless told
 # before they are loaded not to. Whoever wants that can set the variable to 0.
@@ -107,26 +107,6 @@ def _session_options(threads: int, *, fused: bool) -> Any:
     return options
 
 
-def first_line(problem: Exception) -> str:
-    """A library's error message, in one line."""
-    return (str(problem).strip() or type(problem).__name__).split("\n")[0][:300]
-
-
-def open_tokenizer(file: Path, longest: int | None = None, cut: str = "longest_first") -> Tokenizer:
-    """A tokenizer that pads nothing and leaves no more than `longest` tokens, where that is given."""
-    try:
-        with panics_as(DamagedFile, "opening it"):
-            tokenizer = Tokenizer.from_file(str(file))
-            tokenizer.no_padding()
-            if longest is None:
-                tokenizer.no_truncation()
-            else:
-                tokenizer.enable_truncation(longest, strategy=cut)
-    except Exception as problem:  # the tokenizers library raises plain Exception
-        raise DamagedFile(f"{file} is not a tokenizer that can be read ({first_line(problem)})") from problem
-    return tokenizer
-
-
 # Widths are multiples of this: the kernels then sum every text in the same order whatever it is padded
 # to, and a vector does not depend, to the last bit, on the texts beside it.
 STEP = 16
@@ -142,7 +122,7 @@ class Runtime:
     def __init__(self, layout: Layout, session: Session) -> None:
         self.layout = layout
         self._tokenizer = open_tokenizer(layout.tokenizer, layout.max_tokens)
-        numbers = map(self._tokenizer.token_to_id, ("[PAD]", "<pad>", "<|endoftext|>"))
+        numbers = map(self._tokenizer.number, ("[PAD]", "<pad>", "<|endoftext|>"))
         self._pad = next((number for number in numbers if number is not None), 0)
         self._session = session
         self._inputs = {
@@ -156,9 +136,7 @@ class Runtime:
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Token numbers of every text, special tokens included, cut to what the model reads."""
         most = self.layout.max_tokens * _CHARACTERS_PER_TOKEN
-        ready = [encodable(text[:most]) for text in texts]
-        with panics_as(EmbedderError, f"{self.layout.tokenizer}: cutting texts into tokens"):
-            return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(ready)]
+        return self._tokenizer.texts([encodable(text[:most]) for text in texts])
 
     def vectors(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """Unit vectors of the texts with these tokens."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from wellread.core.private_files import at_home
 from wellread.embedding.batches import by_length
 from wellread.embedding.layout import fetch, is_id, onnx_file
-from wellread.errors import EmbedderError, UsageError, panics_as
+from wellread.errors import EmbedderError, UsageError, first_line
 from wellread.parameters import Range, fill, param
 from wellread.protocols import Parts, Reranker
 from wellread.types import Passage, Spec
@@ -24,9 +24,9 @@ from wellread.types import Passage, Spec
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from tokenizers import Encoding, Tokenizer
 
     from wellread.embedding.session import Session
+    from wellread.embedding.wordpiece import Ids, Tokenizer
 
 _BATCH_TOKENS = 8192
 
@@ -74,29 +74,28 @@ class CrossEncoder(Reranker):
 
     def _rerank(self, question: str, texts: Sequence[str]) -> list[float]:
         session, tokenizer = self._open()
-        with panics_as(EmbedderError, f"{self._tokenizer_file}: cutting texts into tokens"):
-            rows = tokenizer.encode_batch([(question, text) for text in texts])
+        rows = tokenizer.pairs(question, texts)
         scores = [0.0] * len(rows)
-        for batch in by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS):
+        for batch in by_length([len(ids) for ids, _ in rows], budget=_BATCH_TOKENS):
             logits = self._run(session, [rows[index] for index in batch])
             for index, score in zip(batch, logits, strict=True):
                 scores[index] = float(score)
         return scores
 
-    def _run(self, session: Session, rows: Sequence[Encoding]) -> NDArray[np.float32]:
+    def _run(self, session: Session, rows: Sequence[tuple[Ids, Ids]]) -> NDArray[np.float32]:
         import numpy as np
 
-        from wellread.embedding.session import first_line
-
-        width = max(len(row.ids) for row in rows)
-        for row in rows:
-            row.pad(width)
-        columns = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+        width = max(len(ids) for ids, _ in rows)
+        columns = {
+            "input_ids": [ids for ids, _ in rows],
+            "attention_mask": [[1] * len(ids) for ids, _ in rows],
+            "token_type_ids": [types for _, types in rows],
+        }
         feed: dict[str, NDArray[Any]] = {}
         for value in session.get_inputs():
             if value.name not in columns:
                 raise EmbedderError(f"{self._model} wants an input that wellread does not know: {value.name}")
-            grid = [getattr(row, columns[value.name]) for row in rows]
+            grid = [[*row, *[0] * (width - len(row))] for row in columns[value.name]]
             feed[value.name] = np.array(grid, np.int32 if "int32" in value.type else np.int64)
         try:
             out = session.run([session.get_outputs()[0].name], feed)[0].astype(np.float32)
@@ -110,7 +109,8 @@ class CrossEncoder(Reranker):
     def _open(self) -> tuple[Session, Tokenizer]:
         with self._lock:
             if self._opened is None:
-                from wellread.embedding.session import open_session, open_tokenizer
+                from wellread.embedding.session import open_session
+                from wellread.embedding.wordpiece import open_tokenizer
 
                 session = open_session(self._model, self._options.threads, self._options.device)
                 tokenizer = open_tokenizer(self._tokenizer_file, self._options.max_tokens, "only_second")

@@ -26,7 +26,7 @@ from wellread.core.processors import available_processors, queued, workers
 from wellread.core.unicode_safety import encodable
 from wellread.embedding.arithmetic import Arithmetic, Choice, settled
 from wellread.embedding.batches import by_length, padded
-from wellread.errors import EmbedderError, panics_as
+from wellread.errors import EmbedderError
 from wellread.ranking.inputs import Ids, Row, Tokens, build_row, pad_rows, sentence_scores
 from wellread.ranking.paths import Marked, Verdict, hopeless
 from wellread.ranking.words import words_in
@@ -35,9 +35,8 @@ from wellread.text.weighted_cache import remembered
 from wellread.types import Passage
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from wellread.embedding.session import Session
+    from wellread.embedding.wordpiece import Tokenizer
 
 SHIPPED = Path(__file__).parent / "weights"
 TOKENIZER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2" / "tokenizer.json"
@@ -179,12 +178,10 @@ class Judge:
 
     def _read_now(self, title: str, text: str) -> _Read:
         _, tokenizer = self._open()
-        told = [encodable(title[:MAX_CHARACTERS]), encodable(text[:MAX_CHARACTERS])]
-        with panics_as(EmbedderError, f"{self._tokenizer_file}: cutting a passage into tokens"):
-            heading, body = tokenizer.encode_batch(told, add_special_tokens=False)
-        tokens = Tokens(np.array(heading.ids[:MAX_TOKENS], np.int32), np.array(body.ids[:MAX_TOKENS], np.int32))
-        offsets = np.array(body.offsets[:MAX_TOKENS], np.int32).reshape(-1, 2)
-        return _Read(tokens, tuple(heading.offsets[:MAX_TOKENS]), offsets, tuple(statements(text)))
+        told = (encodable(part[:MAX_CHARACTERS]) for part in (title, text))
+        (heading, at), (body, offsets) = (tokenizer.places(part, MAX_TOKENS) for part in told)
+        tokens = Tokens(np.array(heading, np.int32), np.array(body, np.int32))
+        return _Read(tokens, tuple(at), np.array(offsets, np.int32).reshape(-1, 2), tuple(statements(text)))
 
     def _open(self) -> tuple[Session, Tokenizer]:
         return opened(self._model_file, self._tokenizer_file, self._form, self._threads)
@@ -192,9 +189,7 @@ class Judge:
 
 def encoded(tokenizer: Tokenizer, text: str) -> Ids:
     """A question, a claim or a passage in tokens."""
-    with panics_as(EmbedderError, "cutting a text into tokens"):
-        tokens = tokenizer.encode(encodable(text[:MAX_CHARACTERS]), add_special_tokens=False)
-    return np.array(tokens.ids[:MAX_TOKENS], np.int32)
+    return np.array(tokenizer.ids(encodable(text[:MAX_CHARACTERS]))[:MAX_TOKENS], np.int32)
 
 
 def fed(rows: Sequence[Row]) -> dict[str, NDArray[Any]]:
@@ -238,7 +233,8 @@ def opened(model: Path, tokenizer: Path, form: Form = AS_SHIPPED, threads: int =
 
 @cache
 def _opened(model: Path, tokenizer: Path, form: Form, threads: int) -> tuple[Session, Tokenizer]:
-    from wellread.embedding.session import open_shipped, open_tokenizer
+    from wellread.embedding.session import open_shipped
+    from wellread.embedding.wordpiece import open_tokenizer
 
     session = open_shipped(model, form.checksum, form.arithmetic, threads, side_by_side=True)
     return session, open_tokenizer(tokenizer)

@@ -22,9 +22,8 @@ from wellread.ranking.words import WORDS
 from wellread.types import Claim, Judgement, Passage
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from wellread.embedding.session import Session
+    from wellread.embedding.wordpiece import Tokenizer
 
 MODEL, FITTED = "verifier.onnx", "verifier.json"
 ONE = Windows(question=96, title=24, alone=272)

@@ -37,6 +37,7 @@ EXTRAS = {
     "scale": ("faiss", "pyarrow"),
     "local": ("xllamacpp",),
     "zim": ("libzim",),
+    "tokenizers": ("tokenizers",),
     "hub": ("huggingface_hub",),
     "report": ("matplotlib",),
     "ray": ("ray",),
