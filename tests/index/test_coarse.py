@@ -157,13 +157,13 @@ def written_out(parts: dict[str, np.ndarray], bits: np.ndarray, query: np.ndarra
     likeness = near[labels] + reach[labels] * np.cos(np.pi * apart / width)
     kept = max(600 * (4 if everything else 1), 2 * count)
     seen = np.linspace(0, rows - 1, min(rows, lists._WITNESSES)).astype(int)
-    edge = np.sort(likeness[seen])[::-1][int(len(seen) * kept / rows)]
-    ratio = (edge - near) / reach
-    limits = np.where(ratio > 1, 0, np.floor(np.arccos(np.clip(ratio, -1, 1)) / np.pi * width) + 1)
     sizes = np.diff(parts["ends"], prepend=0)
-    ranked = np.argsort(-limits, kind="stable")
+    ranked = np.argsort(-near, kind="stable")
     budget = rows if everything else 50 * rows**0.5
     read = ranked[: int(np.searchsorted(np.cumsum(sizes[ranked]), budget)) + 1]
+    edge = np.sort(likeness[seen[np.isin(labels[seen], read)]])[::-1][int(len(seen) * kept / rows)]
+    ratio = (edge - near) / reach
+    limits = np.where(ratio > 1, 0, np.floor(np.arccos(np.clip(ratio, -1, 1)) / np.pi * width) + 1)
     places = np.flatnonzero(np.isin(labels, read) & (apart < limits[labels]))
     assert kept / 4 < len(places) < 2 * kept
     values = (2.0 * bits[0][places] + bits[1][places]) * parts["steps"]

@@ -7,10 +7,10 @@
 
 A large segment has sketches, half as large as the codes, which stand in for them in the last two:
 
-1. The query's likeness to each centre, and the signs of what that centre leaves over of the query.
-2. From a sample of places: the likeness that a few ten thousand rows reach. For each list that is a distance in bits, since
-   likeness = likeness to the centre + what the angle between the two rests says.
-3. The first bits of the lists that allow the largest distances are read; what is near enough is kept.
+1. The lists whose centres are most like the query, and the signs of what each of these leaves over of the query.
+2. From a sample of their places: the likeness that a few ten thousand rows reach. For each list that is a distance in bits,
+   since likeness = likeness to the centre + what the angle between the two rests says.
+3. Their first bits are read; what is near enough is kept.
 4. The kept are scored with both bits and the query at (nearly) full precision; the best go to stage 2.
 
 What the second look at the bits is worth: docs/log/index.md.
@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from wellread.index.lists import LISTS, ORDER, SKETCH
 from wellread.index.quantize import Codes, Floats, code_bytes, to_codes
 from wellread.index.rows import Numbers
 
-T = TypeVar("T")
+Part: TypeAlias = tuple[Numbers, NDArray[Any]]  # places, with a number for each
 CODES = "codes.bin"
 _WIDE = 1024  # dimensions at which the recipe's number of candidates was chosen
 _SECOND_LOOK = 10  # candidates scored with the full query, for each that goes on
@@ -62,8 +62,9 @@ _WITNESSED = 50  # places of the sample beyond the limit: enough to say where it
 class Aim:
     """A query as the lists see it."""
 
-    near: Floats  # likeness to each centre
-    codes: Codes  # signs of the query's rest at each list
+    lists: Numbers  # those that are read
+    near: Floats  # likeness to the centre of each
+    codes: Codes  # signs of the query's rest at each
     reach: Floats  # likeness that a row's rest can add at most
     cuts: Codes  # the query's numbers, cut into bits
     shares: Floats  # what a bit that differs from each cut adds to the likeness
@@ -88,6 +89,7 @@ class Sketches:
         self._checked = np.zeros(len(ends), bool)  # lists whose first bits were compared with their sums
         self._bits = self._centres.shape[1]
         self._width = self._bits // 8
+        self._unlike = -np.cos(np.linspace(0, math.pi, self._bits + 1, dtype=np.float32))  # what so many bits say of an angle
         self._rows = rows
         path = folder / SKETCH
         if path.stat().st_size != 2 * rows * self._width or int(ends[-1]) != rows:
@@ -99,63 +101,60 @@ class Sketches:
 
     def candidates(self, query: Floats, count: int, everything: bool, pool: ThreadPoolExecutor) -> Numbers:
         """The rows whose sketches are most like the query. `everything`: every list is read and more is kept."""
-        aim = self._aim(query)
         kept = max(min(_KEPT, int(_KEPT_SHARE * self._rows)) * (4 if everything else 1), _KEPT_PER_CANDIDATE * count)
-        limits = self._limits(aim, kept)
         root = math.sqrt(self._rows)
         most = max(min(_READ * root, self._rows * min(_READ_SHARE, _READ_OF_FEW * root)), _READ_PER_KEPT * kept)
-        jobs = self._jobs(limits, self._rows if everything else most)
+        aim = self._aim(query, self._rows if everything else most)
+        limits = self._limits(aim, kept)
+        # Threads that scan short lists wait for each other's Python most of the time: one alone is faster then.
+        threads = THREADS if self._sizes[aim.lists].sum() >= _LONG * len(aim.lists) else 1
 
-        def read(lists: Numbers) -> tuple[Numbers, Floats]:
-            return self._read(aim, limits, lists, kept)
+        def read(part: int) -> Part:
+            return self._read(aim, limits, np.flatnonzero(limits)[part::threads], kept)
 
-        def best(part: int) -> tuple[Numbers, Floats]:
-            return self._best(aim, places[part :: len(jobs)], near[part :: len(jobs)], count, len(jobs))
+        def best(part: int) -> Part:
+            return self._best(aim, places[part::threads], near[part::threads], count, threads)
 
-        places, near = _joined(pool, read, jobs)
-        chosen, _ = _most_like(*_joined(pool, best, range(len(jobs))), count)
+        places, near = _joined(pool, read, threads)
+        chosen, _ = _most_like(*_joined(pool, best, threads), count)
         self._order_blocks.check_rows(chosen, self._order.itemsize)
         return self._order[chosen].astype(np.int64)
 
-    def _aim(self, query: Floats) -> Aim:
+    def _aim(self, query: Floats, rows: float) -> Aim:
         # Row by row: a product of matrices wakes BLAS's threads, which go on spinning on the cores that are to scan.
         point: Floats = np.vecdot(self._projection, query)
         near: Floats = np.vecdot(self._centres, point)
-        share = near / self._squares
-        codes = np.packbits(share[:, None] * self._centres < point, axis=1)
+        order = np.argsort(-near)
+        lists = np.sort(order[: int(np.searchsorted(np.cumsum(self._sizes[order]), rows)) + 1])
+        near = near[lists]
+        share = near / self._squares[lists]
+        codes = np.packbits(share[:, None] * self._centres[lists] < point, axis=1)
         rest = np.sqrt(np.maximum((point * point).sum() - near * share, 1e-12))
-        return Aim(near, codes, np.maximum(_TRUST * self._spread * rest, 1e-9), *cut(point * self._steps))
+        return Aim(lists, near, codes, np.maximum(_TRUST * self._spread[lists] * rest, 1e-9), *cut(point * self._steps))
 
     def _limits(self, aim: Aim, kept: int) -> Numbers:
         """For each list the distance in bits below which about `kept` rows lie in all."""
-        if kept >= self._rows:
-            return np.full(len(self._centres), self._bits + 1)
         step = max(1, len(self._witnesses) * kept // self._rows // _WITNESSED)
-        lists = self._witness_lists[::step]
+        place = np.full(len(self._centres), -1)
+        place[aim.lists] = np.arange(len(aim.lists))
+        lists = place.take(self._witness_lists[::step])
+        beyond = int(len(lists) * kept / self._rows)
+        read = np.flatnonzero(lists >= 0)
+        if beyond >= len(read):
+            return np.full(len(aim.lists), self._bits + 1)
+        lists = lists[read]
         codes: NDArray[np.uint64] = aim.codes.view(np.uint64).take(lists, axis=0)
-        words: NDArray[np.uint8] = np.bitwise_count(codes ^ self._witnesses[::step])
+        words: NDArray[np.uint8] = np.bitwise_count(codes ^ self._witnesses.take(read * step, axis=0))
         apart = np.zeros(len(lists), np.intp)
         for column in range(words.shape[1]):  # a sum along so short an axis takes five times as long
             apart += words[:, column]
-        angle_says = np.cos(np.arange(self._bits + 1, dtype=np.float32) * np.float32(math.pi / self._bits))
-        likeness = aim.near.take(lists) + aim.reach.take(lists) * angle_says.take(apart)
-        place = len(likeness) - 1 - int(len(likeness) * kept / self._rows)
-        wanted = (float(np.partition(likeness, place)[place]) - aim.near) / aim.reach
-        limits = np.floor(np.arccos(np.clip(wanted, -1, 1)) / np.pi * self._bits).astype(np.int64) + 1
-        return np.where(wanted > 1, 0, limits)
+        likeness = aim.near.take(lists) - aim.reach.take(lists) * self._unlike.take(apart)
+        limit = float(np.partition(likeness, len(read) - 1 - beyond)[len(read) - 1 - beyond])
+        # A little more, since rounding must not leave out the last.
+        return np.searchsorted(self._unlike, (aim.near - limit) / aim.reach + 1e-6, side="right")
 
-    def _jobs(self, limits: Numbers, rows: float) -> list[Numbers]:
-        """The lists to read, those that allow most first; dealt out in turn, since those have most to write down."""
-        order = np.argsort(-limits, kind="stable")
-        read = np.cumsum(self._sizes[order])
-        chosen = order[: int(np.searchsorted(read, rows)) + 1]
-        chosen = chosen[(limits[chosen] > 0) & (self._sizes[chosen] > 0)]
-        # Threads that scan short lists wait for each other's Python most of the time: one alone is faster then.
-        threads = THREADS if self._sizes[chosen].sum() >= _LONG * len(chosen) else 1
-        return [np.sort(chosen[part::threads]) for part in range(threads)]
-
-    def _read(self, aim: Aim, limits: Numbers, lists: Numbers, kept: int) -> tuple[Numbers, Floats]:
-        """Places near enough in these lists, with the likeness of their centres.
+    def _read(self, aim: Aim, limits: Numbers, chosen: Numbers, kept: int) -> Part:
+        """Places near enough in these of the lists, with the likeness of their centres.
 
         Addresses instead of arrays, and few steps in the loop: between two scans no other thread can run Python.
         """
@@ -165,6 +164,7 @@ class Sketches:
         names = cast("Any", faiss)  # faiss makes its names at run time
         match = cast("Callable[..., int]", names.match_hamming_thres)
         as_bytes, as_pairs = names.cast_integer_to_uint8_ptr, names.cast_integer_to_idx_t_ptr
+        lists, limits = aim.lists[chosen], limits[chosen]
         sizes = self._sizes[lists]
         for fresh in lists[~self._checked[lists]].tolist():
             self._plane_blocks.check(
@@ -174,12 +174,12 @@ class Sketches:
         room = kept + int(sizes.max(initial=0))
         pairs, distances = np.empty((room, 2), np.int64), np.empty(room, np.int32)
         width, out, ignored = self._width, pairs.ctypes.data, names.swig_ptr(distances)
-        queries = (aim.codes.ctypes.data + lists * width).tolist()
+        queries = (aim.codes.ctypes.data + chosen * width).tolist()
         planes = (self.planes.ctypes.data + self._starts[lists] * width).tolist()
         counts: list[int] = []
         parts: list[Numbers] = []
         used = 0
-        for query, plane, size, limit in zip(queries, planes, sizes.tolist(), limits[lists].tolist(), strict=True):
+        for query, plane, size, limit in zip(queries, planes, sizes.tolist(), limits.tolist(), strict=True):
             if used + size > room:
                 parts.append(pairs[:used, 1].copy())
                 used = 0
@@ -187,31 +187,27 @@ class Sketches:
             counts.append(found)
             used += found
         parts.append(pairs[:used, 1])
-        return np.concatenate(parts) + np.repeat(self._starts[lists], counts), np.repeat(aim.near[lists], counts)
+        return np.concatenate(parts) + np.repeat(self._starts[lists], counts), np.repeat(aim.near[chosen], counts)
 
-    def _best(self, aim: Aim, places: Numbers, near: Floats, count: int, of: int) -> tuple[Numbers, Floats]:
+    def _best(self, aim: Aim, places: Numbers, near: Floats, count: int, of: int) -> Part:
         """The places, of a part of all, whose both bits are most like the query, with their likeness (up to a constant)."""
-        scores = near + self._likeness(aim, places, 0)
+        scores = near + likeness(aim.cuts, 2 * aim.shares, self.planes[0], places)
         places, scores = _most_like(places, scores, max(count, _SECOND_BITS * count // of))  # the first bits say most
-        return _most_like(places, scores + self._likeness(aim, places, 1), count)
-
-    def _likeness(self, aim: Aim, places: Numbers, plane: int) -> Floats:
-        """What one of the two bits says."""
-        self._plane_blocks.check_rows(places, self._width, plane * self._rows * self._width)
-        return likeness(aim.cuts, (2 - plane) * aim.shares, self.planes[plane], places)
+        self._plane_blocks.check_rows(places, self._width, self._rows * self._width)
+        return _most_like(places, scores + likeness(aim.cuts, aim.shares, self.planes[1], places), count)
 
 
-def _most_like(places: Numbers, scores: Floats, count: int) -> tuple[Numbers, Floats]:
+def _most_like(places: Numbers, scores: Floats, count: int) -> Part:
     if len(places) <= count:
         return places, scores
     chosen = np.argpartition(-scores, count - 1)[:count]
     return places[chosen], scores[chosen]
 
 
-def _joined(pool: ThreadPoolExecutor, job: Callable[[T], tuple[Numbers, Floats]], parts: Sequence[T]) -> tuple[Numbers, Floats]:
+def _joined(pool: ThreadPoolExecutor, job: Callable[[int], Part], parts: int) -> Part:
     """What a job finds in all parts; a single one needs no other thread."""
-    places, scores = zip(*(pool.map(job, parts) if len(parts) > 1 else map(job, parts)), strict=True)
-    return np.concatenate(places), np.concatenate(scores)
+    places, values = zip(*(pool.map(job, range(parts)) if parts > 1 else [job(0)]), strict=True)
+    return np.concatenate(places), np.concatenate(values)
 
 
 def cut(weights: Floats) -> tuple[Codes, Floats]:
@@ -296,16 +292,15 @@ class Coarse:
     def _near(self, code: Codes, count: int, pool: ThreadPoolExecutor) -> Numbers:
         """Places with the smallest Hamming distances, nearest first, equal ones in their order."""
         pieces = max(THREADS, -(-len(self.codes) // _PIECE))
-        borders = [len(self.codes) * piece // pieces for piece in range(pieces + 1)]
 
-        def part(start: int, end: int) -> tuple[Numbers, NDArray[np.int32]]:
+        def part(piece: int) -> Part:
+            start, end = (len(self.codes) * border // pieces for border in (piece, piece + 1))
             self._blocks.check(start * self.width, end * self.width)
             distances = hamming(code, self.codes[start:end])[0]
             chosen = smallest(distances, count)
             return chosen + start, distances[chosen]
 
-        parts = list(pool.map(part, borders[:-1], borders[1:]))
-        places, distances = (np.concatenate(column) for column in zip(*parts, strict=True))
+        places, distances = _joined(pool, part, pieces)
         return places[np.argsort(distances, kind="stable")[:count]]
 
 

@@ -52,8 +52,9 @@ class Rows:
             self._blocks.check_rows(part, self._width)
             return _products(self.matrix[part], query)
 
-        few = len(candidates) < _PARALLEL_FROM or self.matrix.nbytes <= _LARGE
-        if readers is None or few or self._blocks.known(candidates, self._width):
+        if self._blocks.known(candidates, self._width):
+            return _products(self.matrix[candidates], query)
+        if readers is None or len(candidates) < _PARALLEL_FROM or self.matrix.nbytes <= _LARGE:
             return score(candidates)
         # Each thread walks forward through its own stretch of the file.
         order = np.argsort(candidates)
