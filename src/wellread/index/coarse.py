@@ -205,8 +205,9 @@ def _most_like(places: Numbers, scores: Floats, count: int) -> Part:
 
 
 def _joined(pool: ThreadPoolExecutor, job: Callable[[int], Part], parts: int) -> Part:
-    """What a job finds in all parts; a single one needs no other thread."""
-    places, values = zip(*(pool.map(job, range(parts)) if parts > 1 else [job(0)]), strict=True)
+    """What a job finds in all parts. The first is done here: a thread that waits only has to be woken again."""
+    others = [pool.submit(job, part) for part in range(1, parts)]
+    places, values = zip(job(0), *(other.result() for other in others), strict=True)
     return np.concatenate(places), np.concatenate(values)
 
 
