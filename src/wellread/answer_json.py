@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wellread.core.codec import UNSET, UnsetType
+from wellread.core.values import frozen
 from wellread.text.places import place
 from wellread.types import Answer, Citation, Hit, Near, Outcome, Passage, Reference, Sentence, Usage
 
@@ -77,7 +78,7 @@ class NearJson(Placed):
         return cls(**_place(near), id=near.passage.id, text=near.words)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SentenceJson:
     text: str = ""
     verdict: str = ""

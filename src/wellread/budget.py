@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from math import fsum
 
+from wellread.core.values import frozen
 from wellread.errors import BudgetExhausted
 from wellread.types import Completion, Usage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """None means no limit. Tokens are input and output together."""
 

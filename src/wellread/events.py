@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Literal
 
@@ -16,6 +16,7 @@ from wellread.answer_json import AnswerJson
 from wellread.core.codec import Json, decode, encode
 from wellread.core.effort import Effort
 from wellread.core.unicode_safety import Encodable
+from wellread.core.values import frozen
 from wellread.errors import DamagedFile
 from wellread.text.places import place
 from wellread.types import Answer, Hit, Passage, by_document
@@ -23,7 +24,7 @@ from wellread.types import Answer, Hit, Passage, by_document
 _LONGEST_QUERY = 160  # characters of it that are shown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Words:
     """An event in words for a person: what was done, to what, and what else there is to know."""
 
@@ -45,18 +46,18 @@ def _one_line(query: str) -> str:
     return textwrap.shorten(query, _LONGEST_QUERY, placeholder=" …")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Event(Encodable):
     """The base of all events."""
 
-    at: float = 0.0
+    at: float = field(default=0.0, kw_only=True)
 
     def said(self) -> Words | None:
         """The event in words, for every place that shows them; None where there is nothing to say."""
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Started(Event):
     question: str
     strategy: str
@@ -69,7 +70,7 @@ class Started(Event):
         return Words("getting started")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thought(Event):
     """Words of the model that are not the answer: plan, reflection, information, transcript."""
 
@@ -80,7 +81,7 @@ class Thought(Event):
         return Words("notes" if self.kind == "information" else self.kind, self.text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Searching(Event):
     query: str
     sources: tuple[str, ...] = ()
@@ -89,7 +90,7 @@ class Searching(Event):
         return Words("searching", _one_line(self.query))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Searched(Event):
     query: str
     hits: tuple[Hit, ...]
@@ -105,7 +106,7 @@ class Searched(Event):
         return Words("searched", _one_line(self.query), f"{len(self.hits)} found{counted}{failed}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading(Event):
     url: str
 
@@ -113,7 +114,7 @@ class Reading(Event):
         return Words("reading", self.url)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PageRead(Event):
     url: str
     title: str
@@ -124,7 +125,7 @@ class PageRead(Event):
         return Words("read", self.title or self.url, counted(self.passages, "passage", "passages"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PageFailed(Event):
     url: str
     reason: str
@@ -133,7 +134,7 @@ class PageFailed(Event):
         return Words("could not read", self.url, self.reason)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ranked(Event):
     """Passages were put in order; `kept` are ids, best first, `scores` go with them."""
 
@@ -149,7 +150,7 @@ class Ranked(Event):
         return Words("ranked", f"{counted(len(self.kept), 'passage', 'passages')} by {self.by}", ", ".join(aside + pairs))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Graded(Event):
     id: str
     title: str
@@ -161,7 +162,7 @@ class Graded(Event):
         return Words("relevant" if self.relevant else "not relevant", self.title, sure)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decided(Event):
     """A fork in the road and the way that was taken."""
 
@@ -172,7 +173,7 @@ class Decided(Event):
         return Words("decided", self.decision, self.why)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rewritten(Event):
     question: str
     query: str
@@ -181,7 +182,7 @@ class Rewritten(Event):
         return Words("asking instead", self.query)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Understood(Event):
     """A follow-up was made to stand alone."""
 
@@ -192,7 +193,7 @@ class Understood(Event):
         return Words("understood as", self.meant)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Planned:
     """A section of a report before it is written: what it must answer, and what is searched for it."""
 
@@ -201,7 +202,7 @@ class Planned:
     queries: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outlined(Event):
     """A report was laid out in sections."""
 
@@ -211,7 +212,7 @@ class Outlined(Event):
         return Words("outline", "; ".join(one.title for one in self.sections), counted(len(self.sections), "section", "sections"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Section(Event):
     """How far a section of a report is: its passages are found, or its text is written and checked."""
 
@@ -228,7 +229,7 @@ class Section(Event):
         return Words(f"section {self.number} of {self.of} {self.state}", self.title, told)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Numbered(Event):
     """A passage got its number: from now on `[number]` means it."""
 
@@ -236,7 +237,7 @@ class Numbered(Event):
     passage: Passage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut(Event):
     """Text was shortened to fit."""
 
@@ -248,7 +249,7 @@ class Cut(Event):
         return Words("shortened", self.what, f"{self.kept_tokens:,} of {self.of_tokens:,} tokens kept")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelCalled(Event):
     role: str  # "plan", "grade", "rewrite", "answer", …
     model: str
@@ -264,7 +265,7 @@ class ModelCalled(Event):
         return Words("asked the model", self.role, f"{self.model}, {spent}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerDelta(Event):
     """The next words of the answer, while it is being written."""
 
@@ -274,7 +275,7 @@ class AnswerDelta(Event):
         return Words("writing the answer")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice(Event):
     """Something the user should know; the run goes on."""
 
@@ -285,7 +286,7 @@ class Notice(Event):
         return Words("note", self.message)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exhausted(Event):
     """A budget ran out; the answer is composed from what is there."""
 
@@ -295,7 +296,7 @@ class Exhausted(Event):
         return Words("limit reached", self.limit)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered(Event):
     answer: Answer
 

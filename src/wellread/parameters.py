@@ -14,12 +14,13 @@ import difflib
 import re
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, field, fields, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 from urllib.parse import unquote
 
 from wellread.core.logins import without_logins
+from wellread.core.values import frozen
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,14 +31,14 @@ Part = Literal["sources", "models", "embedders", "rerankers", "graders"]
 _TRUTHS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Names:
     """In a text's type: it is the spec of a part of this kind."""
 
     part: Part
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Range:
     """In a number's type: the least and the most it may be."""
 
@@ -69,7 +70,7 @@ def public(spec: str) -> PublicSpec:
     return PublicSpec(_NO_ADDRESS.sub("://…", without_logins(head + mark + "&".join(read))))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """One parameter, as help texts show it."""
 
@@ -86,7 +87,7 @@ def param(default: Any, help: str, *, sent: str = "") -> Any:
     return field(default=default, metadata={"help": help, "sent": sent})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Kind:
     """The type of a parameter, taken apart."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from wellread import plugins, privacy
 from wellread.core.effort import ALLOWED, Effort
 from wellread.core.private_files import cache_folder
+from wellread.core.values import frozen
 from wellread.errors import UsageError
 from wellread.parameters import fill
 from wellread.protocols import AnswerReader, Closing, Embedder, Grader, Model, PageReader, Reranker, Source, checked
@@ -22,7 +23,7 @@ NO_MODEL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Marked:
     """Options of any source."""
 

@@ -7,13 +7,13 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, distribution, entry_points
 from typing import Any, Literal, cast
 from urllib.parse import parse_qsl
 
 from wellread.core.private_files import at_home
+from wellread.core.values import frozen
 from wellread.errors import UsageError
 from wellread.parameters import Parameter, Part, describe, public
 from wellread.types import Spec
@@ -22,7 +22,7 @@ Kind = Literal["strategies"] | Part
 KINDS: tuple[Kind, ...] = ("strategies", "sources", "models", "embedders", "rerankers", "graders")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plugin:
     """One plugin as `wellread plugins` shows it."""
 

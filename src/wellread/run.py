@@ -9,7 +9,7 @@ broken off) are billed by providers all the same, so they are counted here by an
 from __future__ import annotations
 
 import asyncio
-import secrets
+import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -24,6 +24,7 @@ from wellread.citations.check import Weighed
 from wellread.core.effort import ALLOWED
 from wellread.core.timeouts import Aside, Limiter, OneTimer, real_time
 from wellread.core.unicode_safety import Pieces, with_texts
+from wellread.core.values import frozen
 from wellread.errors import BrokenStream, BudgetExhausted, ModelError, ReadError, SourceError, Unreachable, WellreadError
 from wellread.models.call import ModelCall, all_that_shows
 from wellread.parameters import PublicSpec, public
@@ -38,13 +39,13 @@ Proof = Callable[[Sequence[verdicts.Read]], Awaitable[list[Sentence]]]  # the se
 History = tuple[tuple[str, str], ...]  # earlier questions and answers of a conversation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Environment:
     """Clock, randomness and parts from outside a run; recording and replay bring their own."""
 
     clock: Callable[[], float] = time.monotonic
     today: Callable[[], str] = lambda: date.today().isoformat()
-    marker: Callable[[], str] = lambda: secrets.token_hex(4)
+    marker: Callable[[], str] = lambda: os.urandom(4).hex()
     patience: Callable[[], AbstractContextManager[Limiter]] = OneTimer  # of one run
     stamp: Callable[[], float] | None = None  # instead of the clock, when an event is reported
     aside: Aside = asyncio.to_thread

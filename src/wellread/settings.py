@@ -22,7 +22,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -30,12 +30,13 @@ from wellread.budget import Limits
 from wellread.core import keychain
 from wellread.core.effort import ALLOWED, Effort
 from wellread.core.private_files import OTHERS, may_others
+from wellread.core.values import frozen
 from wellread.errors import SettingsError, UsageError
 from wellread.parameters import EmbedderSpec, GraderSpec, Hops, ModelSpec, Range, RerankerSpec, SourceSpec, fill, param
 from wellread.privacy import Sharing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """Everything a user can set once and for all."""
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, Literal, NamedTuple, cast, overload
 
 from wellread import errors
 from wellread.core import printing
 from wellread.core.unicode_safety import Encodable
+from wellread.core.values import frozen
 
 Outcome = Literal["answered", "partial", "unsure", "exhausted", "failed"]
 Verdict = Literal["carried", "not carried", "says what is missing", "not checked"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spec:
     """`name`, `name:argument` or `name:argument?key=value&key=value`, taken apart."""
 
@@ -30,7 +31,7 @@ class Spec:
         return text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query(Encodable):
     """A search query for a source. One that cannot filter by date or language ignores these."""
 
@@ -44,7 +45,7 @@ class Query(Encodable):
     follow: bool = True  # False: whoever asks follows what is found by itself
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reference(Encodable):
     """A bibliographic reference: the work that a passage is from, as data."""
 
@@ -61,7 +62,7 @@ class Reference(Encodable):
     pdf: str = ""  # where anybody may read all of it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage(Encodable):
     """A piece of text that can be cited: `quote == text[start:end]`. It knows where it stands in its document."""
 
@@ -93,7 +94,7 @@ RECOGNISED = "ocr"  # the anchor of what was read by character recognition, in d
 BlockKind = Literal["heading", "paragraph", "item", "entry", "row", "code", "quote"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block(Encodable):
     """One piece of a document with its part in the whole; `text.split` makes passages of them.
 
@@ -109,7 +110,7 @@ class Block(Encodable):
     page: int | None = None  # counted from 1, where a document has pages
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit(Passage):
     """A passage that a search found. `text` is empty until its page is read; `snippet` is what a service shows of it."""
 
@@ -134,7 +135,7 @@ class Hit(Passage):
         return Passage(**shared)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hits(Encodable, Sequence[Hit]):
     """Search results with more to say: what went wrong in part of the search, what it cost."""
 
@@ -165,7 +166,7 @@ class Hits(Encodable, Sequence[Hit]):
 OriginalState = Literal["same", "changed", "gone", "none"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Original:
     """The file that a document was read from, and what has become of it; `none`: it was no file."""
 
@@ -189,7 +190,7 @@ def _shared(passage: Passage) -> dict[str, Any]:
 _OF_PASSAGES = tuple(one.name for one in fields(Passage))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document(Encodable):
     """The bytes of a page or file, and what is said about them; `url` is where it was in the end."""
 
@@ -200,7 +201,7 @@ class Document(Encodable):
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page(Encodable):
     """A page or file after reading: main text in order, boilerplate gone. `passages` is its text piece by piece."""
 
@@ -220,7 +221,7 @@ class Page(Encodable):
         return "\n\n".join(self.passages)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Citation:
     """The words of one passage that carry one sentence."""
 
@@ -235,7 +236,7 @@ class Citation:
         return self.passage.text[self.start : self.end]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sentence:
     """A sentence of an answer with what carries it. Not `supported`: a reader must be warned."""
 
@@ -251,7 +252,7 @@ class Sentence:
         return self.verdict not in ("not carried", "not checked")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Near:
     """A passage that comes close to a question without answering it, and the words of it that come closest."""
 
@@ -265,7 +266,7 @@ class Near:
         return self.passage.text[self.start : self.end]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage(Encodable):
     """Cost of a run so far: searches, tokens, dollars. A cost of None means: at least one price is not known."""
 
@@ -278,7 +279,7 @@ class Usage(Encodable):
     cost: float | None = 0.0  # US dollars
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer(Encodable):
     """The answer of a run. An `unsure` or `failed` one says why in `reason`, and an unsure one what came `nearest`;
     a `partial` one says what is `missing`."""
@@ -340,7 +341,7 @@ class Answer(Encodable):
         return tuple(seen.values())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grade:
     """How a grader judged one passage. `score` is a probability where the grader has one."""
 
@@ -364,7 +365,7 @@ class Judgement(NamedTuple):
     sure: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message(Encodable):
     """One turn of a conversation with a model."""
 
@@ -375,7 +376,7 @@ class Message(Encodable):
     tool_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall(Encodable):
     """A model asks for a tool."""
 
@@ -384,7 +385,7 @@ class ToolCall(Encodable):
     arguments: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tool:
     """A tool as a model sees it; `schema` is the JSON schema of its arguments."""
 
@@ -393,7 +394,7 @@ class Tool:
     schema: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prompt(Encodable):
     """One request to a model. A trailing assistant message is to be continued."""
 
@@ -405,7 +406,7 @@ class Prompt(Encodable):
     tools: tuple[Tool, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Completion(Encodable):
     """A model's finished reply. `stopped_at` is the stop sequence that ended it, left out of `text`."""
 
@@ -418,7 +419,7 @@ class Completion(Encodable):
     cost: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Capabilities:
     """Capabilities of a language model; strategies choose their form by them."""
 
@@ -428,7 +429,7 @@ class Capabilities:
     schemas: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """An error's class, words and facts."""
 

@@ -7,9 +7,9 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from wellread.core.values import frozen
 from wellread.text import lexicon
 from wellread.text.weighted_cache import remembered
 from wellread.text.words import Token, Words, key_at, read, stem, tokens_of
@@ -32,7 +32,7 @@ class Mention(NamedTuple):
         return self.kind == other.kind and (self.forms <= other.forms or other.forms <= self.forms)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """A sentence in order. `stems` has "" for words without content."""
 
@@ -128,7 +128,7 @@ _REACH = 3  # words before a number that may call it rounded
 _AGED = frozenset(["age", "aged", "at", "was", "is", "turned", "when", "old"])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Known:
     """The numbers of passages. What follows from them is looked up, never compared with each: passages may list every year
     there was."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from wellread.citations.contradiction_signs import VETOES, Reading, signs
 from wellread.citations.evidence import LINE, Asked, Evidence, Window, union
 from wellread.citations.missing import told
+from wellread.core.values import frozen
 from wellread.text import lexicon
 from wellread.text import patterns as re
 from wellread.text.amounts import UNITS
@@ -46,7 +47,7 @@ _NAMING = lexicon.word_set(
 _TELLING = 4  # letters
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Claim:
     """A sentence of the answer before judgement."""
 
@@ -62,7 +63,7 @@ class _Claim:
     inferred: bool  # says of itself that it concludes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Weighed:
     """A sentence as the rules judge it; where signs decided, none of them a veto, what a closer reader may judge otherwise."""
 

@@ -9,11 +9,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, get_args
 
 from wellread.answer_json import CitationJson
+from wellread.core.values import frozen
 from wellread.errors import optional
 from wellread.text.places import is_file, is_web
 from wellread.types import Reference
@@ -36,7 +36,7 @@ _ANY_KIND = ("misc", "howpublished", "GEN")
 _TEX = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cited:
     """A work, the numbers under which an answer cites it, and the pages that it cites of it."""
 

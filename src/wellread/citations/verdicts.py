@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wellread.citations.check import Weighed, weighed
 from wellread.citations.evidence import Evidence
 from wellread.citations.missing import told
+from wellread.core.values import frozen
 from wellread.protocols import AnswerReader
 from wellread.text.markers import strip_markers
 from wellread.types import Outcome, Passage, Sentence
@@ -44,7 +45,7 @@ def outcome(sentences: Sequence[Sentence], lacking: Sequence[str]) -> Outcome:
     return "partial" if says else "unsure"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """A sentence with its verdict and, where the reader is not sure of that, the sentence with the other one."""
 

@@ -27,6 +27,7 @@ from wellread.cli import options
 from wellread.cli.terminal import note, say
 from wellread.core import codec
 from wellread.core.private_files import replace_private
+from wellread.core.values import frozen
 from wellread.errors import ReadError, UsageError, WellreadError, os_errors
 from wellread.present.sections import bracketed, sections
 from wellread.text.places import at_words
@@ -56,7 +57,7 @@ class Shown(CitationJson):
     doubts: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # sentences that cite it and are not carried
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Last:
     """Last command's output: where it ran, its sources, and the answer's text where there was one."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -14,6 +13,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from wellread.cli import completion
+from wellread.core.values import frozen
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ _ANSWERING: Mapping[str, tuple[Any, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chosen:
     """Settings and parameters that these flags have chosen."""
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from wellread.core.values import frozen
 
 Effort = Literal["low", "normal", "high"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """How much a search along paths may judge, stage by stage."""
 
@@ -26,7 +28,7 @@ class Plan:
         return self.singles + self.firsts * (self.seconds + self.again) + self.reads
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Windows:
     """How many tokens of each part the evaluator reads."""
 
@@ -38,7 +40,7 @@ class Windows:
     total: int = 512
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Allowance:
     """Quota of close reading for one run. A pair is a question and a passage that the evaluator reads together."""
 

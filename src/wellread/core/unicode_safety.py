@@ -8,10 +8,8 @@ a plugin too, gets it mended, so that nothing behind it has to think of this.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import WRAPPER_ASSIGNMENTS, update_wrapper
-from types import FunctionType, MemberDescriptorType
 from typing import Any, ClassVar, TypeVar, cast
 
 T = TypeVar("T")
@@ -91,42 +89,32 @@ class Encodable:
     def settle(self) -> None:
         """Put right what else there is to a value of this kind."""
 
+    @classmethod
+    def closing(cls, known: dict[str, Any]) -> Sequence[str]:
+        """`__post_init__` as the last lines of an `__init__` that is written for the class, with the names that these know."""
+        if cls.__post_init__ is not Encodable.__post_init__:
+            return [" self.__post_init__()"]
+        known.update(_KNOWN)
+        settled = [] if cls.settle is Encodable.settle else [" self.settle()"]
+        return [f" if not ({_check(cls, '')}): self.mend()", *settled]
+
 
 def _first_look(value: Encodable) -> bool:
     """Write the check for this class, as `dataclass` writes its `__init__`, and put it there: going through the fields of every
     value that is made cost the engine a tenth of its time."""
     kind = type(value)
-    text = "(_kind := _value.__class__) is str and _value.isascii() and NUL not in _value"
-    each = f"(not (_value := {{}}) or {text} or _kind in PLAIN or encodable(_value) is _value)"
-    whole = " and ".join(map(each.format, kind.__dataclass_fields__))
-    known = {"NUL": "\0", "PLAIN": _PLAIN, "encodable": encodable}
-    kind.is_mended = eval(f"lambda self: {whole.replace('_value := ', '_value := self.')}", known)
-    if kind.__post_init__ is Encodable.__post_init__:
-        _write_init(kind, whole, known)
+    kind.is_mended = eval(f"lambda self: {_check(kind, 'self.')}", dict(_KNOWN))
     return value.is_mended()
 
 
-def _write_init(kind: type[Encodable], check: str, known: dict[str, Any]) -> None:
-    """Make an `__init__` that knows how each field is set, where that of `dataclass` finds it out for each value: it took half of
-    a value's time. One that does anything else stays as it is."""
-    made, names = cast("FunctionType", kind.__init__), kind.__dataclass_fields__
-    cells = dict(zip(made.__code__.co_freevars, (cell.cell_contents for cell in made.__closure__ or ()), strict=True))
-    slots = {f"_set_{n}": one.__set__ for n in names if isinstance(one := getattr(kind, n, None), MemberDescriptorType)}
-    fresh = [name for name in names if f"_dflt_{name}" in cells]
-    expected = {"__dataclass_builtins_object__", *(("_HAS_DEFAULT_FACTORY",) if fresh else ()), *(f"_dflt_{n}" for n in fresh)}
-    given = list(made.__code__.co_varnames)
-    if cells.keys() != expected or {*given} != {"self", *names} or len(slots) < len(names):
-        return
-    given[made.__code__.co_argcount : made.__code__.co_argcount] = ["*"] if made.__code__.co_kwonlyargcount else []
-    lines = (
-        f"def __init__({', '.join(given)}):",
-        *(f" if {name} is _HAS_DEFAULT_FACTORY: {name} = _dflt_{name}()" for name in fresh),
-        *(f" _set_{name}(self, {name})" for name in names),
-        f" if not ({check}): self.mend()",
-        "" if kind.settle is Encodable.settle else " self.settle()",
-    )
-    exec("\n".join(lines), {**known, **cells, **slots}, written := dict[str, Any]())
-    kind.__init__ = update_wrapper(written["__init__"], made, (*WRAPPER_ASSIGNMENTS, "__defaults__", "__kwdefaults__"))
+def _check(kind: type[Encodable], place: str) -> str:
+    """Whether all fields of a value can be written, as an expression: `place` goes before their names."""
+    text = "(_kind := _value.__class__) is str and _value.isascii() and NUL not in _value"
+    each = f"(not (_value := {place}{{}}) or {text} or _kind in PLAIN or encodable(_value) is _value)"
+    return " and ".join(map(each.format, kind.__dataclass_fields__))
+
+
+_KNOWN: Mapping[str, Any] = {"NUL": "\0", "PLAIN": _PLAIN, "encodable": encodable}
 
 
 def with_texts(value: T, change: Callable[[str], str]) -> T:

@@ -12,11 +12,11 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 from wellread.core.private_files import at_home
+from wellread.core.values import frozen
 from wellread.errors import DamagedFile, EmbedderError, optional
 
 Pooling = Literal["mean", "cls", "last"]
@@ -25,7 +25,7 @@ Kind = Literal["query", "passage"]
 _REPRESENT = "Represent this sentence for searching relevant passages: "
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Habits:
     """How a family of models wants to be used."""
 
@@ -68,7 +68,7 @@ _POOLINGS: dict[str, Pooling] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """Where the files are and how the model is to be used."""
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -30,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.core.processors import available_processors
+from wellread.core.values import frozen
 from wellread.errors import DamagedFile, optional
 from wellread.index.blocks import Blocks, Seals, mapped, unsealed
 from wellread.index.lists import LISTS, ORDER, SKETCH
@@ -58,7 +58,7 @@ _LEVELS = 6  # bits of a query's number in step 4
 _WITNESSED = 50  # places of the sample beyond the limit: enough to say where it lies
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Aim:
     """A query as the lists see it."""
 

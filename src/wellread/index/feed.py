@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 
 import numpy as np
 
+from wellread.core.values import frozen
 from wellread.index.ledger import Entry, Read
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import SAMPLE, Bytes, Codes, Floats, calibrate, check, to_bytes, to_codes
@@ -19,7 +19,7 @@ from wellread.types import Passage
 BATCH = 256  # passages embedded together: fixed, since a vector depends a little on its batch
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Batch:
     """Passages and their vectors in small."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from wellread.core import codec
+from wellread.core.values import frozen
 from wellread.errors import DamagedFile, os_errors
 from wellread.index import manifest
 from wellread.index.manifest import Listed
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
 _LONGEST = 100_000  # characters of a line: all threads wait while one is parsed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """Passages that were read from one input: all of them, or the next ones of a long table."""
 

@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.core.processors import available_processors
+from wellread.core.values import frozen
 from wellread.errors import MissingExtra, optional
 from wellread.index.quantize import Bytes, Codes, Floats
 from wellread.index.rows import RowFile
@@ -76,7 +77,7 @@ _SORT_BLOCK = 500_000  # rows moved at once
 _WITNESSES = 16_384  # places whose first bits a query looks at to see how far it must go
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lists:
     """Where lists lie in the projected space, and how rows lie around them."""
 

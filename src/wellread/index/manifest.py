@@ -17,12 +17,13 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import IO, Annotated, Any, TypeVar
 
 from wellread.core import codec, safe_files
 from wellread.core.codec import Json, Meta
+from wellread.core.values import frozen
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.coarse import CODES
 from wellread.index.rows import FLOATS, ROWS
@@ -49,7 +50,7 @@ Count = Annotated[int, Meta(ge=0, le=1 << 40)]
 Dimensions = Annotated[int, Meta(ge=0, le=1 << 16)]  # none: by words alone
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileSum:
     """Size and SHA-256 of one file."""
 
@@ -57,7 +58,7 @@ class FileSum:
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Segment:
     """A run of passages that was written at once."""
 
@@ -86,7 +87,7 @@ class Segment:
         return sum(known.bytes for known in self.files.values()) <= CHECKED_WHOLE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """A file beside the segments (forgotten passages' numbers, what was read) and how many are in it."""
 
@@ -98,7 +99,7 @@ class Listed:
 AS_SHIPPED = "block"  # how vectors are computed where a manifest's origin names no `arithmetic`
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Manifest:
     """Everything a reader must know before it opens a file."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from wellread.core.processors import available_processors
+from wellread.core.values import frozen
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]  # step, done, total where it is known
 _SHARE = 0.6  # of the processors' time; who has less while twice as many want them is slowed
@@ -20,7 +21,7 @@ def silent(step: str, done: int, total: int | None) -> None:
     """No progress wanted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """Where the work stands."""
 

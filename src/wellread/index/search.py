@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 from math import isnan
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from wellread.core import codec
 from wellread.core.unicode_safety import encodable
+from wellread.core.values import frozen
 from wellread.errors import DamagedFile, EmbedderError, IndexFault
 from wellread.index import keys, lexical, manifest, seal
 from wellread.index.coarse import THREADS, Coarse, Mode
@@ -182,7 +183,7 @@ _NAMED, _OF_A_NAME = 24, 3  # titles in a text, and passages of each
 _OF_A_TITLE = 200  # passages that a cross-reference leads to at most: a book begins with what it is about
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchOptions:
     """How to search. The long names are those of the published recipe."""
 
@@ -195,7 +196,7 @@ class SearchOptions:
     share: float = 1.0  # of the weight that meaning has: less in a language that the embedder hardly knows
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """A passage by its number, with how it was found."""
 
@@ -205,7 +206,7 @@ class Found:
     meaning: float | None = None  # cosine
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scored:
     """Rows with their scores, NaN where there is none: by words (BM25), by meaning (cosine); `near` were found by meaning."""
 

@@ -6,10 +6,10 @@ import base64
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
+from wellread.core.values import frozen
 from wellread.errors import UsageError
 
 _TRACKING = re.compile(
@@ -42,7 +42,7 @@ def _contact(environ: Mapping[str, str]) -> str:
     return "".join(c for c in environ.get("WELLREAD_CONTACT", "") if c.isprintable() and c.isascii()).strip()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """Where a configured service is, with the login that stood in its address."""
 

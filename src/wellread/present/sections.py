@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import count, islice
 from typing import NamedTuple
 
 from wellread.answer_json import AnswerJson, CitationJson
+from wellread.core.values import frozen
 from wellread.present import marks
 from wellread.questions.headings import Headings, headings
 from wellread.questions.languages import foreign_language
@@ -31,7 +32,7 @@ class _Word(NamedTuple):
     kind: str  # "number", "name" or ""; words that tell nothing are "idle"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Doubt:
     """A sentence that is not carried, the words of a source that come nearest to it (None: it cites none), and in both the spans
     of what the other has not."""
@@ -103,7 +104,7 @@ _IN_PART: tuple[Outcome, ...] = ("partial", "exhausted")
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cited:
     """One cited passage: its number, the citation that carries most, all of them, and their quotes, best carried first."""
 
@@ -117,7 +118,7 @@ class Cited:
         return self.citations[0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sections:
     """Parts of an answer to show beside its own fields; empty is what there is not."""
 

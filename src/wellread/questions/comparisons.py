@@ -6,9 +6,10 @@ the words that answer. What cannot be taken apart so is no comparison here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from wellread.core.values import frozen
 from wellread.text import patterns as re
 from wellread.text.amounts import measured
 from wellread.text.dates import dates_in
@@ -42,7 +43,7 @@ _COUNT = re.compile(rf"{_KIND} (?:has|had) (?P<more>more|fewer) (?P<what>[\w -]+
 _BARE = 3  # words; so few are the number alone
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """Two sides, what to ask of each, and whether the smaller or the larger value wins."""
 
@@ -66,7 +67,7 @@ class Comparison:
         return self.asks.format(side)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """A date as year, month and day, or a measure in the unit that it is compared in; and the words it was read from."""
 

@@ -12,9 +12,9 @@ it is asked back. The questions of a conversation are understood one after the o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from wellread.core.values import frozen
 from wellread.questions.kinds import ASKING, AUXILIARY, Kind
 from wellread.questions.mentions import Mention, answered, names, phrases, says_nothing, spoken_of, topic
 from wellread.text import patterns as re
@@ -91,7 +91,7 @@ _MOST = re.compile(r"\bthe (?:(?:most|least) \w+|\w+est|first|last)\b", re.IGNOR
 _CLAUSAL = re.compile(rf"\b(?:{AUXILIARY}|{ASKING}|i|you|he|she|it|they|we|that|there)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reference:
     """A word of a question that stands for something outside it."""
 
@@ -107,7 +107,7 @@ class Reference:
         return _ASKED[self.kind].format(word=self.word)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Understood:
     """A question that stands alone, or what has to be asked before it does."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, cast
 
+from wellread.core.values import frozen
 from wellread.text import patterns as re
 
 Kind = Literal["person", "place", "date", "number", "thing"]
@@ -71,7 +71,7 @@ _MOST_WORDS = 5
 _LONGEST = 300  # characters of a question that is after a definition
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Term:
     """A term whose definition is asked for."""
 

@@ -7,8 +7,7 @@ a run of capitals is a name, what follows an article up to the next small word i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from wellread.core.values import frozen
 from wellread.questions.kinds import ASKING, AUXILIARY, Kind, wanted
 from wellread.text import patterns as re
 from wellread.text.dates import dates_in
@@ -44,7 +43,7 @@ _PERSONAL = re.compile(
 _HEADLINE = 12  # words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mention:
     """Something that was spoken of, in the words that were used."""
 

@@ -7,9 +7,9 @@ description makes a plain question of the rest. Only forms in which it is plain 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from wellread.core.values import frozen
 from wellread.questions.followups import put, references
 from wellread.questions.kinds import ASKING
 from wellread.text import patterns as re
@@ -60,7 +60,7 @@ _NOT_ALONE = re.compile(rf"\b(?:{_ASKING}|and|it|they|them|he|she|him)\b", re.IG
 _LONGEST = 400  # characters
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Described:
     """The question that a description holds, and the other one around the place of what it describes."""
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from wellread.core.effort import ALLOWED
+from wellread.core.values import frozen
 from wellread.questions.kinds import Kind, wanted
 from wellread.questions.languages import stems
 from wellread.run import Run
@@ -34,7 +35,7 @@ _MOST = 0.89  # words alone never make it very sure: they do not see that a sent
 _NEAR = 0.6  # of the best score: these are quoted too
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """A sentence of a passage that may carry the answer."""
 
@@ -49,7 +50,7 @@ class Candidate:
         return self.passage.text[self.start : self.end]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A question taken apart."""
 
@@ -123,7 +124,7 @@ def keys_of(candidate: Candidate) -> set[str]:
     return set(candidate.words.content) | title_keys(candidate.passage)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scored:
     """A candidate with how well it fits."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args
 
+from wellread.core.values import frozen
 from wellread.events import Understood
 from wellread.parameters import Length, ModelSpec, Range, param
 from wellread.prompts.render import render
@@ -38,7 +38,7 @@ class Recipe(Generic[P]):
         self.params = params
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Roles:
     """Base of the recipes' parameters: which model does what."""
 
@@ -53,7 +53,7 @@ class Roles:
         return run.kit.model(self.answer_model)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnsweringRoles(Roles):
     """Of recipes that end with one answer, composed from what was found."""
 
@@ -69,7 +69,7 @@ class AnsweringRoles(Roles):
         return Brief(question, material, model, self.temperature, self.answer_tokens, detail, **more)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgingRoles(AnsweringRoles):
     """Of recipes in which a model also judges or extracts."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from wellread.core.values import frozen
 
 _LABEL = re.compile(
     r"^[ \t>#*_-]*(Thought|Action|Observations?(?:[ \t]*\[?\d{1,3}\]?)?|(?:Final )?Answer|PAUSE)(?!\w)[ \t*_]*(:|$)[ \t*_]*",
@@ -17,7 +18,7 @@ _LONGEST_OPEN = 300  # characters; a line that is longer and not closed is no qu
 _QUOTES = {'"': '"', "'": "'", "“": "”", "`": "`"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """A turn as far as it counts. After an action nothing does: the model could not know what it returns. What it thinks after an
     observation of its own making does not count either."""

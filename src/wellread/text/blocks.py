@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from wellread.core.values import frozen
 from wellread.types import Block, Page
 
 PieceKind = Literal["heading", "paragraph", "item", "row", "code", "quote"]
@@ -71,7 +71,7 @@ def without_signs(text: str) -> str:
     return _SIGNS.sub("", text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """Some of a passage's text, without the signs of its kind."""
 

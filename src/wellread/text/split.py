@@ -7,9 +7,9 @@ path and begins on one page. Inside of that passages are cut at blocks, else at 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, takewhile
 
+from wellread.core.values import frozen
 from wellread.text.blocks import as_blocks, goes_on, lines, marked
 from wellread.text.places import HEADINGS
 from wellread.text.sentences import paragraphs
@@ -20,7 +20,7 @@ _LETTERS_PER_TOKEN = 6
 _DIGITS = 9  # of a passage's number; what has more is none
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Splitting:
     """How large passages are, and how much of one is repeated in the next."""
 
@@ -32,7 +32,7 @@ class Splitting:
             raise ValueError("tokens cannot be negative and overlap must be smaller than tokens")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """A passage's text and its place in the document."""
 
@@ -42,7 +42,7 @@ class Piece:
     anchor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """A part that passages are put together from: a block, or a part of a long one."""
 
