@@ -176,3 +176,17 @@ async def test_what_is_shown_as_nearest_tells_something() -> None:
     ]
     near = nearest(likely_sentences.asked("How do I reserve a boat in the handbook?", passages), passages)
     assert [one.words for one in near] == [steps, "This is for members."]
+
+
+def test_what_is_shown_as_nearest_is_long_first_and_does_not_say_the_same_twice() -> None:
+    passages = [
+        Passage(f"a#{n}", " ".join(f"Boat {m} of pier {n} is painted w{n}x{m} in spring." for m in range(60)), title=f"Pier {n}")
+        for n in range(6)
+    ]
+    again = Passage("b#0", passages[0].text, title="Another print")
+    near = nearest(likely_sentences.asked("When are boats painted?", passages), [passages[0], again, *passages[1:]])
+    assert again.id not in [one.passage.id for one in near]
+    lengths = [len(one.words) for one in near]
+    assert 900 < lengths[0] <= 1_000
+    assert lengths == sorted(lengths, reverse=True)
+    assert max(lengths[3:]) <= 300

@@ -100,3 +100,19 @@ async def test_a_source_that_cannot_be_asked_is_part_of_the_reason(effort: Effor
         answer = await engine.ask("Who wrote Hamlet?")
     assert answer.outcome == "unsure"
     assert "no network" in (answer.reason or "")
+
+
+@pytest.mark.anyio
+async def test_it_behind_how_is_what_the_first_half_speaks_of_and_not_what_answers_it() -> None:
+    class Keeper(Source):
+        name, hint = "keeper", "a handbook"
+        queries: list[str] = []
+
+        async def search(self, query: Query) -> list[Hit]:
+            self.queries.append(query.text)
+            told = "To light the lamp, press the red key and wait. To dim the lamp, turn the wheel to the left."
+            return [Hit(id="a", title="Handbook of the light", text=told)]
+
+    async with Engine(Settings(strategy="quote", model="none"), source=Keeper()) as engine:
+        await engine.ask("How do I light the lamp, and how do I dim it?")
+    assert Keeper.queries[-1] == "how do I dim lamp?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.quoting import surrounded, with_context, with_what_follows, with_what_it_names
+from wellread.text.quoting import leans_back, surrounded, with_context, with_what_follows, with_what_it_names
 
 STEPS = "To restart it, do this:\n\n1. Stop the server.\n2. Start it again.\n\nThat is all there is."
 BULLETS = "You need:\n- a key,\n  which is in the hall\n- a lamp\nThen go on."
@@ -67,15 +67,25 @@ def test_what_is_told_comes_with_what_belongs_to_it() -> None:
         assert text[a:b] == wanted
 
 
-def test_what_comes_near_is_shown_with_what_follows_and_then_with_what_stands_before() -> None:
+def test_what_comes_near_is_shown_with_two_sentences_behind_it_for_each_before() -> None:
     filler = " ".join(f"Sentence {n} of this text says nothing at all." for n in range(20))
-    text = f"Far before it. {filler} This is a sentence which leads to it at last. Press F9. Then wait. {filler}"
+    text = f"A title\n\n{filler} This is a sentence which leads to it at last. Press F9. Then wait. {filler}\n\n- And more"
     start = text.index("Press F9.")
-    a, b = surrounded(text, start, start + len("Press F9."))
-    assert text[a:b].startswith("Press F9. Then wait. Sentence 0 ")
+    a, b = surrounded(text, start, start + len("Press F9."), 450)
+    assert text[a:b].startswith("Sentence 18 of this text says nothing at all. Sentence 19 ")
+    assert "at last. Press F9. Then wait. Sentence 0 " in text[a:b]
     assert text[a:b].endswith("at all.")
     assert 390 < b - a <= 450
+    a, b = surrounded(text, start, start + len("Press F9."), 4_000)
+    assert text[a:b] == text.removeprefix("A title\n\n")
     end = len(text.partition(" Then wait.")[0])
-    a, b = surrounded(text[:end], start, end)
+    a, b = surrounded(text[:end], start, end, 450)
     assert text[a:b].endswith("nothing at all. This is a sentence which leads to it at last. Press F9.")
-    assert surrounded("Alone.", 0, 6) == (0, 6)
+    assert surrounded("Alone.", 0, 6, 450) == (0, 6)
+
+
+def test_a_sentence_that_leans_on_the_one_before_it() -> None:
+    assert leans_back("This process is called deskewing.")
+    assert leans_back("It does.")
+    assert not leans_back("Deskewing is a process.")
+    assert not leans_back(" ")

@@ -17,7 +17,7 @@ from wellread.text.places import place
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST = 600  # characters of a passage that comes near
+_MOST = 1_000  # characters of a passage that comes near
 _OPENINGS = {"partial": "Missing", "unsure": "No answer found", "exhausted": "Cut short", "failed": "Failed"}
 
 

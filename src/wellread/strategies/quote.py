@@ -32,7 +32,7 @@ from wellread.core.effort import ALLOWED
 from wellread.events import AnswerDelta, Decided, Notice, Ranked
 from wellread.parameters import Count, Share, param
 from wellread.questions.comparisons import comparison
-from wellread.questions.followups import references
+from wellread.questions.followups import references, understand
 from wellread.questions.kinds import to_be_told
 from wellread.questions.languages import NAMES
 from wellread.questions.two_parts import Described, described, halves, resolved, stand_alone
@@ -43,7 +43,7 @@ from wellread.strategies.likely_sentences import Asked, Candidate, by_words
 from wellread.strategies.recipe import Recipe, by_rules
 from wellread.text.neighbours import places
 from wellread.text.places import bare_title, name
-from wellread.text.quoting import one_after_another, quoted, surrounded, with_context, with_what_follows
+from wellread.text.quoting import leans_back, one_after_another, quoted, surrounded, with_context, with_what_follows
 from wellread.text.sentences import statements
 from wellread.types import Answer, Hit, Near, Passage
 
@@ -53,7 +53,9 @@ if TYPE_CHECKING:
     from wellread.strategies.trail import Reached
 
 _SURE_PART = 0.5  # how sure both halves of a described question must be; else it is read as a whole
-_SHOWN = 3
+_SHOWN = 1000, 600, 450, 300, 300  # characters of what comes near, the nearest first
+_BESIDE, _LIKELY = 3, 0.05  # passages beside an answer, and where none is so likely to answer
+_SAME = 0.8  # of the words: it says nothing new
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +145,13 @@ class Quote(Recipe[QuoteParams]):
         missing: list[str] = []
         for part in parts:
             sure = [one for one in reached if one.confidence >= self.params.min_confidence]
-            if missing and references(part):  # to what was not found
+            # "it" behind "How do I …?" is what that speaks of, not what it is answered with
+            question = understand(part, [(parts[0], "")]).question if reached and to_be_told(parts[0]) else part
+            if missing and references(question):  # to what was not found
                 missing.append(part)
                 break
-            question = resolved(part, sure[0].subject) if sure and not stand_alone(parts) else part
+            if question == part and sure and not stand_alone(parts):
+                question = resolved(part, sure[0].subject)
             one = await self._reached(run, tracker, question, plan)
             reached += [one] if one else []
             if one is None or one.confidence < self._least:
@@ -203,7 +208,9 @@ class Quote(Recipe[QuoteParams]):
             return await unsure(run, _too_unsure(reached[-1].trail.passages[0][0], sure), sure, near)
         parts = [(part, part.sentences[: self.params.max_sentences]) for part in (*reached, *reading.led)]
         sentences = [
-            _in_context(one) if not part.text and to_be_told(part.asked.text) else one for part, some in parts for one in some
+            _in_context(one) if not part.text and (to_be_told(part.asked.text) or leans_back(one.text)) else one
+            for part, some in parts
+            for one in some
         ]
         text = _quoted(run, list({(one.passage.id, one.start): one for one in sentences}.values()))
         way = dict.fromkeys(passage.title for one in reading.way for passage in one.chain)
@@ -316,20 +323,26 @@ def _in_context(one: Candidate) -> Candidate:
 def nearest(
     question: Asked, passages: Sequence[Passage], told: Mapping[str, tuple[int, int]] = MappingProxyType({})
 ) -> tuple[Near, ...]:
-    """The first passages that tell something: of each what is `told` in it, else the sentence that covers the question best, with
-    what that leads to and what stands around."""
-    found: list[Near] = []
+    """The first passages that tell something, and not the same again: of each what is `told` in it, else the sentence that covers
+    the question best, with what that leads to and what stands around."""
+    found: list[tuple[Near, frozenset[str]]] = []
     telling = (  # more than headings and the title again
         one for one in passages if any(not _is_title(one, one.text[start:end]) for start, end in statements(one.text))
     )
-    for passage in islice(telling, 2 * _SHOWN):
-        if (place := told.get(passage.id)) is None:
+    for place, passage in enumerate(islice(telling, 2 * len(_SHOWN))):
+        if passage.id in told:
+            start, end = told[passage.id]
+        else:
             sentences = [one for one in likely_sentences.candidates([passage]) if not _is_title(passage, one.text)]
             best = max(sentences, key=lambda one: by_words(question, one))
-            place = best.start, best.end
-        start, end = with_context(passage.text, *place)
-        found.append(Near(passage, *surrounded(passage.text, start, with_what_follows(passage.text, end))))
-    return tuple(found)
+            start, end = best.start, best.end
+        start, end = with_context(passage.text, start, end)
+        most = _SHOWN[min(place, len(_SHOWN) - 1)]
+        near = Near(passage, *surrounded(passage.text, start, with_what_follows(passage.text, end), most))
+        words = frozenset(likely_sentences.read(near.words).content)
+        if all(len(words & said) < _SAME * min(len(words), len(said)) for _, said in found):
+            found.append((near, words))
+    return tuple(near for near, _ in found)
 
 
 def _is_title(passage: Passage, words: str) -> bool:
@@ -339,13 +352,13 @@ def _is_title(passage: Passage, words: str) -> bool:
 def others(run: Run, found: Sequence[Near]) -> tuple[Near, ...]:
     """Those that are not already cited."""
     cited = {passage.id for passage in run.passages.values()}
-    return tuple(one for one in found if one.passage.id not in cited)[:_SHOWN]
+    return tuple(one for one in found if one.passage.id not in cited)[:_BESIDE]
 
 
 async def unsure(run: Run, why: str, sure: float | None = None, near: Sequence[Near] = ()) -> Answer:
     """No answer, with the passages that come nearest and what may find one."""
-    shown, others_to_try = tuple(near[:_SHOWN]), tries(run, found=bool(near))
-    return await run.answer("", outcome="unsure", reason=why, confidence=sure, nearest=shown, tries=others_to_try)
+    shown = tuple(near[: len(_SHOWN) if (sure or 0.0) >= _LIKELY else _BESIDE])
+    return await run.answer("", outcome="unsure", reason=why, confidence=sure, nearest=shown, tries=tries(run, found=bool(near)))
 
 
 def tries(run: Run, *, found: bool) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from wellread.text.inert import inert
 from wellread.text.sentences import FENCE, paragraphs, sentences, statements
@@ -14,6 +15,7 @@ _ENTRY = re.compile(r"[^\s:]{1,40}(?: [^\s:]{1,30}){0,3}:[ \t]+\S")  # a term wi
 _INDENTED = re.compile(r"(?: {2,}|\t)\S")
 _LONGEST = 900  # characters
 _WORD = re.compile(r"\w+")
+_LEANING = frozenset(("it", "its", "such", "that", "these", "they", "this", "those"))
 _LABEL = 4  # words at most
 _SHOWN = 450  # characters of what is told with what stands around it
 _ENDED = re.compile(r"[.!?…。！？:;][\"'”’»)\]]*\s*(?:\[\d+\]\s*)?\Z")
@@ -85,6 +87,11 @@ def with_what_it_names(text: str, start: int, end: int) -> tuple[int, int]:
     return start, after[0][1] if after else end
 
 
+def leans_back(words: str) -> bool:
+    """Whether a sentence speaks of what the one before it is about: "This process is called …"."""
+    return words.split(maxsplit=1)[0].casefold() in _LEANING if words.strip() else False
+
+
 def with_context(text: str, start: int, end: int) -> tuple[int, int]:
     """A piece of a text together with what belongs to it: the rest of its paragraph or item, of a long one the sentences beside
     it; of an item or a row of a table those beside it and the line that leads to the list, as far as all that stays short."""
@@ -108,9 +115,12 @@ def with_context(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def surrounded(text: str, start: int, end: int) -> tuple[int, int]:
-    """A piece of a text with the sentences behind it, then those before it, as far as all that stays short."""
-    spans = [(a, b) for a, b in statements(text) if _ENDED.search(text[a:b])]  # not its title again, nor a label
-    behind, before = [b for a, b in spans if a >= end], [a for a, b in spans if b <= start]
-    end = max([end, *(one for one in behind if one - start <= _SHOWN)])
-    return min([start, *(one for one in before if end - one <= _SHOWN)]), end
+def surrounded(text: str, start: int, end: int, most: int) -> tuple[int, int]:
+    """A piece of a text with the sentences around it, two behind for one before, as far as all that stays short."""
+    spans = statements(text)
+    behind = [b for a, b in spans if a >= end]
+    before = [a for a, b in reversed(spans) if b <= start and (a or _ENDED.search(text[a:b]))]  # not its title again
+    for edge in (one for row in zip_longest(behind[::2], behind[1::2], before) for one in row if one is not None):
+        wider = min(start, edge), max(end, edge)
+        start, end = wider if wider[1] - wider[0] <= most else (start, end)
+    return start, end
