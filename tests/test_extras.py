@@ -12,7 +12,7 @@ import pytest
 
 from wellread.index import coarse
 
-MODELS = ("pydantic_ai", "openai", "anthropic", "genai_prices")
+MODELS = ("pydantic_ai", "pydantic_monty", "openai", "anthropic", "genai_prices")
 HUB = ("tokenizers", "huggingface_hub", "hf_xet", "fsspec", "filelock", "yaml", "tqdm")
 MISSING = ("faiss", "pyarrow", "usearch", *MODELS, *HUB)
 WITHOUT = (

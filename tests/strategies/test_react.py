@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -165,6 +166,16 @@ async def test_a_dangerous_calculation_is_an_observation_and_the_run_goes_on(exp
     assert answer.outcome == "unsure"
     assert answer.reason is not None
     assert "it cannot be calculated" in answer.reason
+
+
+async def test_without_the_sandbox_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    bench = wiki(
+        "Action: calculate: 15 * 25\nPAUSE", "Action: wikipedia: England\nPAUSE", "Answer: England has 56 million people. [1]"
+    )
+    answer = await bench.ask(React, "How many people has England?")
+    assert ("observation", 'error: calculating needs an optional part: pip install "wellread[calculate]"') in thoughts(bench)
+    assert (answer.outcome, len(answer.citations)) == ("answered", 1)
 
 
 async def test_an_unknown_action_lists_those_there_are() -> None:

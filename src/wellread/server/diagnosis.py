@@ -34,6 +34,7 @@ KEYS = {
 EXTRAS = {
     "openai": ("openai",),
     "anthropic": ("anthropic",),
+    "calculate": ("pydantic_monty",),
     "scale": ("faiss", "pyarrow"),
     "local": ("xllamacpp",),
     "zim": ("libzim",),

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.errors import CalculationError
+from wellread.errors import CalculationError, MissingExtra
 from wellread.protocols import Model, Source
 from wellread.run import Run
 from wellread.sources.hits import plain
@@ -120,7 +120,7 @@ class Actions:
         """A result that can be cited, or what is wrong with the expression."""
         try:
             result = await calculate(expression)
-        except CalculationError as problem:
+        except (CalculationError, MissingExtra) as problem:
             return told(f"error: {problem}")
         if not is_arithmetic(expression):
             return told(f"The result is {result}. To cite it, write the expression without other words.")

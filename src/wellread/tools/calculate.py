@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from wellread.errors import CalculationError, panics_as
+from wellread.errors import CalculationError, optional, panics_as
 
 _SECONDS = 1.0
 _MEMORY = 16_000_000
@@ -46,7 +46,7 @@ _GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,])")
 
 
 async def calculate(expression: str) -> str:
-    """The result as text; raises `CalculationError`."""
+    """The result as text; raises `CalculationError`, and `MissingExtra` where there is no sandbox."""
     text = _text(await _run(as_python(expression)))
     if len(text) > _LONGEST_RESULT:
         raise CalculationError(f"the result is longer than {_LONGEST_RESULT} characters")
@@ -98,7 +98,8 @@ def _in_list(before: str) -> bool:
 
 
 async def _run(code: str) -> object:
-    import pydantic_monty as monty
+    with optional("calculating", "calculate"):
+        import pydantic_monty as monty
 
     limits = monty.ResourceLimits(max_feed_duration_secs=_SECONDS, max_memory=_MEMORY, max_recursion_depth=50)
     try:
