@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -197,12 +198,9 @@ def search(
         from wellread.sources.index import from_spec
 
         given = {name: str(value) for name, value in options.parameters(param).items()}
-        async with feeds.kit_of_settings() as kit:
-            source = from_spec(Spec("index", str(folder), {"mode": mode, **given}), kit)
-            try:
-                return await source.search(Query(query, limit))
-            finally:
-                await source.aclose()
+        spec = Spec("index", str(folder), {"mode": mode, **given})
+        async with feeds.kit_of_settings() as kit, aclosing(from_spec(spec, kit)) as source:
+            return await source.search(Query(query, limit))
 
     hits = asyncio.run(work())
     if as_json:

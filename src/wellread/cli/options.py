@@ -36,10 +36,6 @@ class _Coercion:
         return self._typers().coerce(value, param=param, ctx=ctx)
 
 
-def _no_type(ctx: object) -> None:
-    """In place of `<str>` beside the name of an argument."""
-
-
 class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> Any:
         return _shown(super().get_params(ctx))
@@ -59,7 +55,7 @@ def _shown(parameters: list[Any]) -> list[Any]:
         if not isinstance(typers := getattr(parameter, "get_runtime_param", None), _Coercion | None):
             parameter.get_runtime_param = _Coercion(typers)
         if isinstance(parameter, TyperArgument):
-            parameter.display_type_rich = _no_type  # pyright: ignore[reportAttributeAccessIssue]
+            parameter.display_type_rich = lambda _: None  # in place of `<str>`  # pyright: ignore[reportAttributeAccessIssue]
         elif "--help" in parameter.opts:
             parameter.metavar = ""
     return parameters

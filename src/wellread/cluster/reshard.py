@@ -7,8 +7,8 @@ what the shards are made of is only read.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,14 +73,11 @@ class RowsFeed(Feed):
 
 async def shard_index(source: Path, folder: Path, count: int, progress: Progress = silent) -> Sharded:
     """An index that is there, in `count` shards."""
-    index = LocalIndex.open(source)
-    try:
+    with closing(LocalIndex.open(source)) as index:
         if not index.manifest.finished or not index.manifest.vectors:
             raise IndexFault(f"{source} is not finished: not all its passages have vectors (run: wellread index embed {source})")
         parts = [_Part(index, np.arange(index.manifest.rows, dtype=np.int64))]
         made, _ = await _put_apart(parts, folder, count, index.manifest.origin, progress)
-    finally:
-        index.close()
     return made
 
 
@@ -89,21 +86,12 @@ async def reshard(source: Path, folder: Path, count: int, progress: Progress = s
     content = sharded.load(source)
     if (folder / sharded.NAME).exists():
         raise UsageError(f"{folder} holds a sharded index already: choose another folder")
-    with _opened(source, content) as shards:
+    with ExitStack() as stack:
+        shards = [stack.enter_context(closing(Shard(sharded.check_shard(source, entry)))) for entry in content.shards]
         if any(one.index.manifest.scale != shards[0].index.manifest.scale for one in shards):
             raise IndexFault(f"the shards of {source} are not of one index: their vectors have different scales")
         parts = [_Part(one.index, one.ordinals) for one in shards]
         return await _put_apart(parts, folder, count, content.origin, progress)
-
-
-@contextmanager
-def _opened(source: Path, content: Sharded) -> Generator[list[Shard]]:
-    shards = [Shard(sharded.check_shard(source, entry)) for entry in content.shards]
-    try:
-        yield shards
-    finally:
-        for one in shards:
-            one.close()
 
 
 async def _put_apart(

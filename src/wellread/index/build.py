@@ -16,7 +16,7 @@ import shutil
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import aclosing, suppress
+from contextlib import aclosing, closing, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -103,8 +103,8 @@ async def fill_segment(
     beside: LocalIndex | None = None,
 ) -> Segment:
     """Stream a feed into one segment under `work`; of an index that it is to stand `beside` no id may come again."""
-    writer, known = SegmentWriter(work / "segment", feed.dimensions), np.asarray(scale, np.float32)
-    try:
+    known = np.asarray(scale, np.float32)
+    with closing(SegmentWriter(work / "segment", feed.dimensions)) as writer:
         saved = time.monotonic()
         async with aclosing(_ahead(feed.batches(writer.rows, known))) as batches:
             async for batch in batches:
@@ -119,8 +119,6 @@ async def fill_segment(
             shutil.rmtree(work, ignore_errors=True)
             raise IndexFault(f"{feed.origin}: there is no passage in it")
         return await asyncio.to_thread(writer.finish, known, options, progress)
-    finally:
-        writer.close()
 
 
 async def _ahead(batches: AsyncIterator[Batch]) -> AsyncGenerator[Batch]:
@@ -232,7 +230,7 @@ async def update(
     Where there is no index yet, `start` says how it begins.
     """
     with disk_errors(folder), writing(folder):
-        growing = await unbroken(_begun, folder, start)
+        growing = await unbroken(lambda: Growing(folder, folder, (None if existing(folder) else start) or manifest.load(folder)))
         before = dict(growing.entries)
         first = first_to_merge(growing.content)
         await growing.take_in(inputs.read(before, progress), progress)
@@ -242,10 +240,6 @@ async def update(
             await embed(folder, folder, embedder, progress=progress)
         made = await unbroken(_tidied, folder, existing(folder) or growing.content)
         return Changes.between(before, growing.entries, made)
-
-
-def _begun(folder: Path, start: Manifest | None) -> Growing:
-    return Growing(folder, folder, start if start is not None and not existing(folder) else manifest.load(folder))
 
 
 def _tidied(folder: Path, made: Manifest) -> Manifest:
@@ -424,10 +418,8 @@ class Growing:
         self._changed = True
 
     def _finished(self, writer: SegmentWriter, language: str | None) -> Segment:
-        try:
+        with closing(writer):
             return writer.finish(np.zeros(0, np.float32), replace(self._options, words=self.content.words, language=language))
-        finally:
-            writer.close()
 
     def _name(self, segments: tuple[Segment, ...], gone: set[int], generation: int, complete: bool) -> None:
         before = self.content

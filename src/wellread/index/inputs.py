@@ -11,8 +11,8 @@ import base64
 import gzip
 import json
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -282,20 +282,26 @@ def _objects(lines: Iterator[str], path: Path) -> Iterator[dict[str, object]]:
 
 def hub_tables(name: str, config: str | None) -> Iterator[Path]:
     """The tables of a data set on the hub, brought one by one as they are wanted; where it has a part to train on, those."""
-    with optional("reading a Hugging Face data set", "hub"):
-        import huggingface_hub
-    hub = cast("Any", huggingface_hub)
-    try:
-        listed: list[str] = sorted(hub.list_repo_files(name, repo_type="dataset"))
+    with hub(f"hf:{name}") as client:
+        listed: list[str] = sorted(client.list_repo_files(name, repo_type="dataset"))
         tables = [file for file in listed if file.lower().endswith(_HUB_TABLES) and (not config or config in Path(file).parts)]
         if not tables:
             raise IndexFault(f"hf:{name} has no tables ({', '.join(_HUB_TABLES)}) of that name")
         for file in [file for file in tables if "train" in file] or tables:
-            yield Path(hub.hf_hub_download(name, file, repo_type="dataset"))
+            yield Path(client.hf_hub_download(name, file, repo_type="dataset"))
+
+
+@contextmanager
+def hub(what: str) -> Generator[Any]:
+    """The client of the Hugging Face hub, whose errors, those of many libraries, become one of ours."""
+    with optional(f"downloading {what}", "hub"):
+        import huggingface_hub
+    try:
+        yield huggingface_hub
     except IndexFault:
         raise
-    except Exception as problem:  # the client raises errors of many libraries
-        raise IndexFault(f"hf:{name} cannot be downloaded: {str(problem).splitlines()[0]}") from problem
+    except Exception as problem:
+        raise IndexFault(f"{what} cannot be downloaded: {str(problem).splitlines()[0]}") from problem
 
 
 async def _zim(path: Path, how: InputOptions) -> AsyncIterator[Passage]:

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.core import safe_files
-from wellread.errors import DamagedFile, IndexFault, optional, os_errors
+from wellread.errors import DamagedFile, IndexFault, os_errors
 from wellread.index.dataset import relative_scale
 from wellread.index.feed import Batch, Feed, grouped
 from wellread.index.following import passages
-from wellread.index.inputs import InputOptions, is_table
+from wellread.index.inputs import InputOptions, hub, is_table
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
 from wellread.text.split import Splitting
 from wellread.types import Passage
@@ -203,15 +203,10 @@ _TEXTS = ("*text*/*.parquet", "*text*/*.arrow", "*text*.parquet", "*text*.jsonl.
 
 def pull(repository: str, folder: Path) -> Path | None:
     """The files of the published layout and the texts, where they are. A download that broke off goes on; parts are joined."""
-    with optional("downloading from the hub", "hub"):
-        import huggingface_hub
-    fetch = cast("Any", huggingface_hub).snapshot_download
     wanted = [*(f"*{name}" for name in (CODES, MAPPINGS)), *_TEXTS]
     wanted += [] if (folder / ROWS).exists() else [f"*{ROWS}", f"*{_ROW_PARTS}/*.part"]
-    try:
-        fetch(repository, repo_type="dataset", local_dir=folder, allow_patterns=wanted)
-    except Exception as problem:  # the client raises errors of many libraries
-        raise IndexFault(f"{repository} cannot be downloaded: {str(problem).splitlines()[0]}") from problem
+    with hub(repository) as client:
+        client.snapshot_download(repository, repo_type="dataset", local_dir=folder, allow_patterns=wanted)
     _join(folder)
     # Without a connection the client is content with a folder that is there, whatever is in it.
     missing = [name for name in (CODES, ROWS, MAPPINGS) if not any(folder.rglob(f"*{name}"))]

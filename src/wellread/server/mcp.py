@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
-from functools import partial
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -182,11 +182,10 @@ def build(service: Service) -> MCPServer[Any]:
     ) -> CallToolResult:
         """Search the sources and return the passages found, best first."""
         here = await _session(service, ctx)
-        async with _reading(here):
-            hits = await service.menu.searching((source,) if source else ()).search(query, limit=limit)
-        rows = [
-            {**events.hit_json(hit), "text": hit.words, **(link(hit, hit.words, here.base) if here.base else {})} for hit in hits
-        ]
+        async with service.searching.place(here.client):
+            hits = await here.service.menu.searching((source,) if source else ()).search(query, limit=limit)
+        shown = ((hit, link(hit, hit.words, here.base) if here.base else {}) for hit in hits)
+        rows = [{**events.hit_json(hit), "text": hit.words, **where} for hit, where in shown]
         text = "\n\n".join(f"{row['place']}\n{row['text']}" for row in rows) or "nothing found"
         return _result(inert(text), {"query": query, "hits": rows})
 
@@ -200,8 +199,22 @@ def build(service: Service) -> MCPServer[Any]:
     # the SDK resolves annotations of functions by their module's names, and these are local
     for tool in (ask, search, read):
         tool.__annotations__ = {**tool.__annotations__, "ctx": Context, "return": CallToolResult}
-        server.add_tool(tool)
+        server.add_tool(_telling(tool))
     return server
+
+
+def _telling(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """A tool whose errors are tool errors of MCP."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    @wraps(tool)
+    async def told(*given: Any, **named: Any) -> Any:
+        try:
+            return await tool(*given, **named)
+        except (WellreadError, Busy) as problem:
+            raise ToolError(inert(str(problem))) from None
+
+    return told
 
 
 def _server() -> MCPServer[Any]:
@@ -228,8 +241,7 @@ def _server() -> MCPServer[Any]:
 
 
 async def _ask(here: Session, wish: AskRequest, previous: str | None, marks: Marks, ctx: Any) -> Any:
-    with _refusing():
-        telling = await here.attach(wish, await _previous(here, previous), "mcp")
+    telling = await here.attach(wish, await _previous(here, previous), "mcp")
     try:
         async with aclosing(telling.events()) as stream:
             number, told = 0, None
@@ -252,16 +264,15 @@ async def _previous(here: Session, name: str | None) -> Record | None:
 
 def _answered(run: str, ending: Ending, marks: Marks) -> Any:
     if ending.answer is None:
-        with _refusing():
-            raise WellreadError(ending.problem or "the run failed")
+        raise WellreadError(ending.problem or "the run failed")
     body = {"id": run, **encode(ending.answer)}
     return _result(markdown(shown(ending.answer, marks)), body, failed=ending.problem is not None)
 
 
 async def _read(here: Session, url: str) -> Any:
-    async with _reading(here):
-        if not url.lower().startswith(("http://", "https://")):
-            raise UsageError("only http and https addresses can be read; documents of a source by source and document")
+    if not url.lower().startswith(("http://", "https://")):
+        raise UsageError("only http and https addresses can be read; documents of a source by source and document")
+    async with here.service.searching.place(here.client):
         page = await here.service.engine.kit.pages().read(url)
     text = page.text[:_LONGEST]
     facts = {"url": page.url, "title": page.title, "published": page.published, "truncated": len(page.text) > _LONGEST}
@@ -270,28 +281,9 @@ async def _read(here: Session, url: str) -> Any:
 
 async def _open(here: Session, place: Place) -> Any:
     """A document as its source has it."""
-    async with _reading(here):
+    async with here.service.searching.place(here.client):
         view = await viewer.look(here.service.menu, place, words_alone=True)
         return await beside(lambda: _opened(view))
-
-
-@asynccontextmanager
-async def _reading(here: Session) -> AsyncGenerator[None]:
-    """A place among those who search and read."""
-    with _refusing():
-        async with here.service.searching.place(here.client):
-            yield
-
-
-@contextmanager
-def _refusing() -> Generator[None]:
-    """Errors of ours as tool errors of MCP."""
-    from mcp.server.mcpserver.exceptions import ToolError
-
-    try:
-        yield
-    except (WellreadError, Busy) as problem:
-        raise ToolError(inert(str(problem))) from None
 
 
 def _opened(view: viewer.View) -> Any:

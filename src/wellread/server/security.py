@@ -151,7 +151,9 @@ class Access:
         scheme, _, given = authorization.partition(" ")
         if scheme.lower() == "bearer" and self.is_token(given.strip()):
             return True
-        return self._is_session(_cookie(cookies))
+        expiry, _, signature = _cookie(cookies).partition(".")
+        right = hmac.compare_digest(signature.encode(), self._sign(expiry).encode())
+        return right and expiry.isdecimal() and int(expiry) > time.time()
 
     def is_token(self, given: str) -> bool:
         """Compare digests: neither length nor prefix can be measured."""
@@ -165,11 +167,6 @@ class Access:
         value = f"{expiry}.{self._sign(expiry)}"
         tail = "; Secure" if secure else ""
         return f"{COOKIE}={value}; Path=/; Max-Age={_DAYS * 86_400}; HttpOnly; SameSite=Lax{tail}"
-
-    def _is_session(self, value: str) -> bool:
-        expiry, _, signature = value.partition(".")
-        right = hmac.compare_digest(signature.encode(), self._sign(expiry).encode())
-        return right and expiry.isdecimal() and int(expiry) > time.time()
 
     def _sign(self, text: str) -> str:
         key = _digest("wellread session " + (self.token or ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -130,11 +130,8 @@ async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> A
 async def alone(engine: Engine) -> AsyncGenerator[Service, None]:
     """For one client on the same machine: its runs' own limits, and a history that is gone with the process."""
     options = ServerOptions(collections=False, max_per_client=100)
-    history = await History.open(None)
-    try:
+    async with aclosing(await History.open(None)) as history:
         yield _build(engine, options, history, Metrics())
-    finally:
-        await history.aclose()
 
 
 def of(request: Request) -> Service:
