@@ -15,7 +15,6 @@ import asyncio
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import stamina
 from numpy.typing import NDArray
 
 from wellread.cluster import on_ray, shard, sharded
@@ -116,6 +116,8 @@ MOST = 8_192  # embedding steps, about: each leaves two files
 Maker = Callable[[], Embedder]
 _COUNTED = "words"  # what shards tell each other of theirs
 _made: dict[str, Embedder] = {}  # one for all steps that this process works on
+# the same step may still be at its end elsewhere, after a build that was stopped
+_while_written = partial(stamina.retry_context, BeingWritten, attempts=None, timeout=60.0, wait_max=0.5, wait_jitter=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,9 @@ def assemble(work: Place, place: Place, number: int, pieces: Mapping[int, Piece]
     feed = PiecesFeed(work, number, pieces)
     with place.made(f"{SHARDS}/{name}") as home:
         options = BuildOptions(words=words, language=language, resume=True)
-        _alone(lambda: asyncio.run(build_index(home, feed, options)))
+        for attempt in _while_written():
+            with attempt:
+                asyncio.run(build_index(home, feed, options))
         shard.write_beside(home, feed.ordinals())
         with work.made(f"{_COUNTED}/{name}") as aside:
             shard.copy_words(home, aside)
@@ -229,19 +233,6 @@ def language_of_all(work: Place, counts: Sequence[int]) -> str:
     each = len(sample(sum(counts))) // max(1, len(counts)) + 1
     lines = (line for number in range(len(counts)) for line in islice(work.lines(_lines_of(number)), each))
     return main_language([texts.decode(line).text for line in lines])
-
-
-def _alone(job: Callable[[], object], seconds: float = 60.0) -> None:
-    """The same step may still be at its end elsewhere, after a build that was stopped."""
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            job()
-            return
-        except BeingWritten:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.5)
 
 
 def _embedder(name: str, make: Maker) -> Embedder:

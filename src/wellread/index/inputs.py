@@ -97,8 +97,13 @@ def items(name: str, follow_links: bool, names: Names) -> Iterator[Item]:
     if is_page(name) or name.startswith("hf:"):
         yield Item(name, "page" if is_page(name) else "table")
         return
-    root, found = found_under(name, follow_links)
-    corpus = is_corpus(found)
+    root = at_home(name)
+    if not root.exists():
+        raise UsageError(f"{root} does not exist")
+    found = [root] if root.is_file() else files_under(root, follow_links)
+    # The rows of a table, or of a folder of nothing else, are documents by names of their own. Among documents a table is one
+    # like them, or its rows could pass for those of the others.
+    corpus = all(map(is_table, found))
     for path in found:
         if is_list(path):
             yield from (Item(address, "page") for address in addresses(path))
@@ -142,12 +147,6 @@ def lasting(name: str) -> str:
     return name if is_page(name) or name.startswith("hf:") else str(at_home(name).absolute())
 
 
-def is_corpus(files: Sequence[Path]) -> bool:
-    """Whether an input is a table, or a folder of nothing else: then its rows are documents by names of their own. Among
-    documents a table is one like them, or its rows could pass for those of the others."""
-    return all(map(is_table, files))
-
-
 def is_table(file: Path) -> bool:
     return file.name.lower().endswith(_TABLES)
 
@@ -175,13 +174,6 @@ def addresses(file: Path) -> list[str]:
         if not is_page(line):
             raise IndexFault(f"{file}: {line[:200]!r} is no address of a page (http:// or https://)")
     return lines
-
-
-def found_under(text: str, follow_links: bool = False) -> tuple[Path, list[Path]]:
-    path = at_home(text)
-    if not path.exists():
-        raise UsageError(f"{path} does not exist")
-    return path, [path] if path.is_file() else files_under(path, follow_links)
 
 
 def files_under(folder: Path, follow_links: bool = False) -> list[Path]:

@@ -514,7 +514,5 @@ class LocalIndex:
         return segment, row - segment.base
 
     def _rows(self, table: str, name: str, key: str) -> list[int]:
-        rows: list[int] = []
-        for segment in self.segments:
-            rows.extend(segment.base + row for row in segment.find(getattr(segment, table), name, key))
-        return [row for row in rows if row not in self.removed]
+        found = ((one.base, row) for one in self.segments for row in one.find(getattr(one, table), name, key))
+        return [base + row for base, row in found if base + row not in self.removed]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import Literal, NamedTuple
 
 MARK = "⚠"
@@ -77,9 +77,7 @@ def _allowed(end: int, blocks: Sequence[_Block], inline: Sequence[tuple[int, int
 def _blocks(text: str) -> list[_Block]:
     """Code between fences or far from the margin, tables, and formulas that stand alone."""
     lines = text.split("\n")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     found: list[_Block] = []
     at, listed = 0, False
     while at < len(lines):

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -70,6 +71,7 @@ def create_app(
     app.include_router(collecting.router)
     app.include_router(configuring.router)
     app.router.routes.append(tools.route())
+    app.mount("/static", StaticFiles(directory=pages.STATIC))
     for kind in (RequestValidationError, Busy, openai_format.Refused, WellreadError, HTTPException):
         app.add_exception_handler(kind, _told)
     if options.proxied:

@@ -98,6 +98,11 @@ def models(menu: Menu) -> list[str]:
     return [PREFIX, *(f"{PREFIX}/{name}" for name in dict.fromkeys([*recipes, *menu.single_sources]))]
 
 
+def spoken(answer: AnswerJson) -> str:
+    """The answer's text behind how its question was understood; where there is none, why."""
+    return opening(answer.understood) + refusal(sections(answer))
+
+
 def beyond(answer: AnswerJson) -> dict[str, Any]:
     """Extension fields: facts of an answer that the protocol has no field for."""
     return {
@@ -118,7 +123,7 @@ def sources(answer: AnswerJson, *, streamed: bool = False) -> str:
 
 def said_and_left(answer: AnswerJson, said: str = "") -> tuple[str, str]:
     """The whole text, and what is left to send of it and behind it when this much has been."""
-    words = opening(answer.understood) + refusal(sections(shown(answer, "none" if said else None)))
+    words = spoken(shown(answer, "none" if said else None))
     text = words if words.startswith(said) else said
     return text, text[len(said) :] + sources(answer, streamed=bool(said))
 

@@ -36,8 +36,7 @@ from wellread.server.web.controls import again_box, ask_box, facts
 from wellread.server.web.html import Child, Safe, el, framed, icon, join, search_form
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-_STATIC = File(__file__).parent / "static"
-_FILES = {path.name: path for path in _STATIC.iterdir()}
+STATIC = File(__file__).parent / "static"
 _DRAWN = 0.2  # seconds between two drafts
 _LANDMARK = re.compile(r'(?<=<section )aria-label="([^"]*)"')
 _EXAMPLES = (
@@ -179,17 +178,9 @@ async def login(
     return answer
 
 
-@router.get("/static/{name}")
-async def static(name: str) -> Response:
-    found = _FILES.get(name)
-    if found is None:
-        return Response(status_code=404)
-    return FileResponse(found, headers={"Cache-Control": "no-cache"})
-
-
 @router.get("/favicon.ico")
 async def favicon() -> Response:
-    return FileResponse(_STATIC / "mark.svg", media_type="image/svg+xml")
+    return FileResponse(STATIC / "mark.svg", media_type="image/svg+xml")
 
 
 def page(request: Request, title: str, *children: Child, live: bool = False, status: int = 200) -> HTMLResponse:
