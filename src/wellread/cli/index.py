@@ -172,7 +172,7 @@ def remove(
     from wellread.index.build import remove as forget
 
     count = forget(folder, names)
-    tell(as_json, {"removed": count}, f"{_passages(count)} removed from {folder}")
+    tell(as_json, {"removed": count}, f"{counted(count, 'passage', 'passages')} removed from {folder}")
 
 
 @app.command()
@@ -311,16 +311,12 @@ def pull(
 def _done(made: Manifest, folder: Path, as_json: bool, documents: int = 0, unread: int = 0) -> None:
     facts = {"passages": made.passages, "embedder": made.embedder, "dimensions": made.dimensions, "output": str(folder)}
     of = f" of {counted(documents, 'document', 'documents')}" if documents else ""
-    said = f"{_passages(made.passages)}{of} in {folder}" + (f"; {unread:,} not read" if unread else "")
+    said = f"{counted(made.passages, 'passage', 'passages')}{of} in {folder}" + (f"; {unread:,} not read" if unread else "")
     tell(as_json, {**facts, "documents": documents, "unread": unread}, said)
 
 
 def _go_on(folder: Path) -> str:
     return f"{folder} is unfinished, what is in it can be searched; go on with the same command"
-
-
-def _passages(count: int) -> str:
-    return counted(count, "passage", "passages")
 
 
 async def _follow(folder: Path, embedder: str | None, words_only: bool, watch: bool, as_json: bool) -> None:

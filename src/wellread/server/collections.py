@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import hashlib
 import os
 import secrets
 import shutil
@@ -37,7 +36,7 @@ from wellread.index.folder import BeingWritten, existing, writing
 from wellread.index.following import Following
 from wellread.index.inputs import InputOptions, Item
 from wellread.index.ledger import Entry
-from wellread.index.manifest import Manifest
+from wellread.index.manifest import FileSum, Manifest, checksum
 from wellread.index.progress import Gauge
 from wellread.index.vectors import Embedding, embed
 from wellread.parts import Parts
@@ -283,7 +282,7 @@ class _Contents:
     def __init__(self, root: Path, sizes: Mapping[str, int]) -> None:
         self._root = root
         self._unknown: dict[int, list[str]] = {}
-        self._known: dict[str, str] = {}
+        self._known: dict[FileSum, str] = {}
         for name, size in sizes.items():
             self.add(name, size)
 
@@ -292,13 +291,8 @@ class _Contents:
 
     def twin(self, path: Path, size: int) -> str | None:
         for name in self._unknown.pop(size, ()):
-            self._known.setdefault(_sum(self._root / name), name)
-        return self._known.get(_sum(path))
-
-
-def _sum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+            self._known.setdefault(checksum(self._root / name), name)
+        return self._known.get(checksum(path))
 
 
 def _size(path: Path) -> int:

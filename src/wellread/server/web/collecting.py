@@ -141,6 +141,10 @@ def _all(views: Sequence[View], options: ServerOptions, problem: str, fields: Ma
 
 def _collection(view: View, options: ServerOptions, note: str) -> Safe:
     one = view.one
+    if one.folder is None:
+        more = [el("h2", "Add documents"), _sending(f"{_path(one)}/documents", options, None, "Add")]
+    else:
+        more = [el("p", f"It reads the folder {encodable(one.folder)}.", class_="facts")]
     return el(
         "div",
         el("p", el("a", "Your documents", href=COLLECTIONS), class_="back"),
@@ -155,7 +159,7 @@ def _collection(view: View, options: ServerOptions, note: str) -> Safe:
             data_path=_path(one),
             data_working=view.told.reading,
         ),
-        _more(one, options) if one.folder is None else el("p", f"It reads the folder {encodable(one.folder)}.", class_="facts"),
+        *more,
         class_="history shelf",
     )
 
@@ -239,10 +243,6 @@ def _new(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
         autocomplete="off", placeholder="Minutes of the board",
     )  # fmt: skip
     return _sending(COLLECTIONS, options, field("Name", name), "Make it")
-
-
-def _more(one: Collection, options: ServerOptions) -> Safe:
-    return join(el("h2", "Add documents"), _sending(f"{_path(one)}/documents", options, None, "Add"))
 
 
 def _sending(action: str, options: ServerOptions, first: Safe | None, button: str) -> Safe:
