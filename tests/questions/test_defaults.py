@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.questions.defaults import asks_default, begins_entry, default_alone
+from wellread.questions.kinds import asks_default, begins_entry, default_alone
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,7 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
     with optional(f"anthropic:{spec.argument}", "anthropic"):
         from pydantic_ai.profiles.anthropic import anthropic_model_profile
 
-        from wellread.models.chat import ChatModel, Traits
-        from wellread.models.failures import Where
-        from wellread.models.prices import Tariff
+        from wellread.models.chat import ChatModel, Tariff, Traits, Where
 
     options = fill(Options, spec.options, "anthropic")
     name = spec.argument

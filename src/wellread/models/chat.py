@@ -29,6 +29,7 @@ from pydantic_ai.models import StreamedResponse
 
 from wellread.errors import BrokenStream, ModelError, UnknownModel, WellreadError
 from wellread.models.failures import Failure, Refused, Where, translate
+from wellread.models.prices import FREE as FREE
 from wellread.models.prices import Tariff
 from wellread.models.reply import Reply, unclosed
 from wellread.models.request import Connection, Traits, build

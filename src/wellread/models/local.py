@@ -110,9 +110,7 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
     if find_spec("xllamacpp") is None:
         raise MissingExtra("a local model", "local")
     with optional("a local model", "local"):
-        from wellread.models.chat import ChatModel, Traits
-        from wellread.models.failures import Where
-        from wellread.models.prices import FREE
+        from wellread.models.chat import FREE, ChatModel, Traits, Where
 
     options = fill(Options, spec.options, "local")
     path = at_home(spec.argument) if spec.argument else default_file()

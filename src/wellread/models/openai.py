@@ -59,9 +59,7 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
         raise WrongKey(f"openai:{name}", f"set {variable} to your key")
     official, address = not address and base in ("", OFFICIAL), base or OFFICIAL
     with optional(f"openai:{name}", "openai"):
-        from wellread.models.chat import ChatModel, Traits
-        from wellread.models.failures import Where
-        from wellread.models.prices import Tariff
+        from wellread.models.chat import ChatModel, Tariff, Traits, Where
 
     sold_by, at = ("openai", None) if official else (None, address)
     tariff = Tariff(name, sold_by, at, options.input_price, options.output_price)
@@ -138,9 +136,7 @@ class OllamaOptions:
 def ollama(spec: Spec, kit: Parts) -> Model:
     """Models of an Ollama server: ollama:NAME, the server from OLLAMA_HOST."""
     with optional(f"ollama:{spec.argument}", "openai"):
-        from wellread.models.chat import ChatModel, Traits
-        from wellread.models.failures import Where
-        from wellread.models.prices import FREE, Tariff
+        from wellread.models.chat import FREE, ChatModel, Tariff, Traits, Where
 
     options = fill(OllamaOptions, spec.options, "ollama")
     name = spec.argument

@@ -42,14 +42,12 @@ class Several(Source):
         """`Hits` with the failures of some; `SourceError` only when all have failed."""
         asked = [source for source in self.parts if source.name not in query.without] or self.parts
         results = await asyncio.gather(*(_attempt(source, query) for source in asked))
-        failures = [message for _, found in results for message in found.failures]
         answered = [found for answers, found in results if answers]
-        unreachable = {name: why for _, found in results for name, why in found.unreachable.items()}
+        whole = _together(fused(answered, query.limit, _key), [found for _, found in results])
         if not answered:
-            kind = Unreachable if len(unreachable) == len(asked) > 0 else SourceError
-            raise kind("all sources failed", "; ".join(failures) or "there are none")
-        pairs = sum(found.pairs for found in answered)
-        return Hits(fused(answered, query.limit, _key), tuple(failures), pairs, unreachable)
+            kind = Unreachable if len(whole.unreachable) == len(asked) > 0 else SourceError
+            raise kind("all sources failed", "; ".join(whole.failures) or "there are none")
+        return whole
 
 
 async def _attempt(source: Source, query: Query) -> tuple[bool, Hits]:

@@ -19,9 +19,8 @@ from wellread.net.payload import Payload, told
 from wellread.net.service import Refused
 from wellread.parameters import Seconds, param
 from wellread.protocols import Parts, Source
-from wellread.sources.hits import hit
 from wellread.sources.service import Fields, Key, Rate, Service, ServiceOptions, VendorOptions, between
-from wellread.types import Hit, Query, Spec
+from wellread.types import Query, Spec
 
 _LONGEST_QUERY = 400
 Period = Literal["day", "week", "month", "year"]
@@ -120,6 +119,7 @@ class Exa(Service[ExaOptions]):
     hint = "A web search by meaning. Describe the page you hope for in one clear sentence; key words work too."
     key = Key(("EXA_API_KEY",), "x-api-key", "")
     path, form = "/search", "json"
+    fields = Fields(snippet="highlights", published="publishedDate", text="text")
     page_size = 100
 
     def asks(self, query: Query, number: int) -> dict[str, object]:
@@ -130,15 +130,6 @@ class Exa(Service[ExaOptions]):
             "endPublishedDate": query.until,
             "contents": {"text": True} if self.options.full_text else {"highlights": True},
         }
-
-    def hit(self, item: Payload) -> Hit | None:
-        return hit(
-            title=item.text("title") or item.text("url"),
-            url=item.text("url"),
-            snippet=" … ".join(one.text() for one in item.items("highlights")[:5]) or item.text("summary"),
-            text=item.text("text") or None,
-            published=item.text("publishedDate"),
-        )
 
 
 @dataclass(frozen=True, slots=True)

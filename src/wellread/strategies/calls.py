@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
+from wellread.errors import ModelError
+from wellread.events import Notice
 from wellread.models.structured import Form, structured
 from wellread.protocols import Model
 from wellread.run import Run
@@ -15,10 +17,18 @@ from wellread.types import Message, Passage, Prompt
 T = TypeVar("T")
 
 
-async def words(run: Run, text: str, *, role: str, model: Model, temperature: float, max_tokens: int) -> str:
-    """The reply; "" for a refusal."""
+async def words(
+    run: Run, text: str, *, role: str, model: Model, temperature: float, max_tokens: int, failing: str | None = None
+) -> str:
+    """The reply; "" for a refusal, and for a model that fails where it is said what is done then."""
     prompt = Prompt((Message("user", text),), max_tokens=context.reserve(model, max_tokens), temperature=temperature)
-    completion = await run.complete(prompt, role=role, model=model)
+    try:
+        completion = await run.complete(prompt, role=role, model=model)
+    except ModelError as problem:
+        if failing is None:
+            raise
+        run.emit(Notice(f"{failing}: {problem}"))
+        return ""
     return "" if completion.finish == "refusal" else completion.text.strip()
 
 

@@ -197,8 +197,7 @@ async def cut_short(run: Run, draft: Draft | None = None) -> Answer:
     answer = await run.answer(draft.text)
     if not any(sentence.supported for sentence in answer.sentences):
         passages = list(run.passages.values()) or [hit.passage() for hit in run.found.values()]
-        chosen = await run.aside(extractive, run.understood or run.question, passages)
-        quotes = one_after_another([quoted(sentence, f"[{run.number(passage)}]") for passage, sentence in chosen])
+        quotes = await extracts(run, run.understood or run.question, passages)
         draft.add(f"\n\n{quotes}" if draft.text and quotes else quotes)
     if draft.text:
         return await run.answer(draft.text, missing=draft.missing)
@@ -274,6 +273,12 @@ def _space(run: Run, brief: Brief, messages: tuple[Message, ...], reply: int) ->
     if affordable < LEAST_REPLY:
         raise BudgetExhausted("tokens")
     return affordable if window is None else min(window, affordable)
+
+
+async def extracts(run: Run, question: str, passages: Sequence[Passage]) -> str:
+    """Quotations in the place of an answer, with their numbers."""
+    chosen = await run.aside(extractive, question, passages) if passages else []
+    return one_after_another([quoted(sentence, f"[{run.number(passage)}]") for passage, sentence in chosen])
 
 
 def extractive(question: str, passages: Sequence[Passage]) -> list[tuple[Passage, str]]:

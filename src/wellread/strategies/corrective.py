@@ -22,8 +22,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Annotated, Literal
 
-from wellread.errors import ModelError
-from wellread.events import Decided, Graded, Notice, Rewritten
+from wellread.events import Decided, Graded, Rewritten
 from wellread.parameters import Count, CountOrZero, Range, param
 from wellread.prompts.render import render
 from wellread.questions.kinds import to_be_told
@@ -142,15 +141,10 @@ class Corrective(Recipe[CorrectiveParams]):
 
     async def _rewritten(self, run: Run, question: str) -> str:
         """The question as a query. A model that fails at it leaves the question."""
-        query = question
-        text = render("rewrite", today=run.today, question=question)
-        try:
-            reply = await calls.words(
-                run, text, role="rewrite", model=self.params.writer(run), temperature=self.params.temperature, max_tokens=100
-            )
-            query = one_line(reply) or question
-        except ModelError as problem:
-            run.emit(Notice(f"searching with the question as it is: {problem}"))
+        text, failing = render("rewrite", today=run.today, question=question), "searching with the question as it is"
+        model, heat = self.params.writer(run), self.params.temperature
+        reply = await calls.words(run, text, role="rewrite", model=model, temperature=heat, max_tokens=100, failing=failing)
+        query = one_line(reply) or question
         run.emit(Rewritten(question, query))
         return query
 

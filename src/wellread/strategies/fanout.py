@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from wellread.errors import BadOutput, ModelError
+from wellread.errors import BadOutput
 from wellread.events import Notice, Ranked, Thought
 from wellread.models.structured import texts
 from wellread.parameters import Count, Length, Range, Seconds, param
@@ -132,13 +132,10 @@ class Fanout(Recipe[FanoutParams]):
     async def _hypothesis(self, run: Run, results: _Results) -> None:
         """Write a hypothetical answer (HyDE); the question itself if the model fails at it."""
         results.hypothesis = results.question
-        try:
-            text = render("fanout-hypothesis", today=run.today, question=results.question)
-            with run.until_spent():
-                reply = await calls.words(run, text, role="hypothesis", max_tokens=200, **self._manner(run))
-                results.hypothesis = reply or results.question
-        except ModelError as problem:
-            run.emit(Notice(f"ranking by the question itself: {problem}"))
+        text, failing = render("fanout-hypothesis", today=run.today, question=results.question), "ranking by the question itself"
+        with run.until_spent():
+            reply = await calls.words(run, text, role="hypothesis", max_tokens=200, failing=failing, **self._manner(run))
+            results.hypothesis = reply or results.question
 
     async def _rank(self, run: Run, results: _Results) -> None:
         """The results closest to the hypothetical answer."""

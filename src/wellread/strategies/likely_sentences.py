@@ -32,7 +32,7 @@ _KEPT = 4_000_000  # characters whose words are remembered: the same passages ar
 _WHOLE, _BEFORE, _RANK = 0.4, 0.2, 0.03
 _SENTENCE, _PASSAGE, _MARGIN, _BIAS = 2.75, 3.91, 2.50, -3.13
 _MOST = 0.89  # words alone never make it very sure: they do not see that a sentence only mentions what was asked about
-_NEAR = 0.6  # of the best score: these are quoted too
+NEAR = 0.6  # of the best score: these are quoted too
 
 
 @frozen
@@ -182,8 +182,3 @@ def rank_foreign(question: str, language: str, passages: Sequence[Passage]) -> l
         sure = _SENTENCE * covered + _PASSAGE * whole + _MARGIN * (one.score - behind.score) + _BIAS
         ranked.append(replace(one, confidence=min(_MOST, 1 / (1 + math.exp(-sure)))))
     return ranked
-
-
-def near_best(ranked: Sequence[Scored], most: int) -> list[Candidate]:
-    """The best sentence and those that fit nearly as well."""
-    return [one.candidate for one in ranked[:most] if one.score >= _NEAR * ranked[0].score]

@@ -240,7 +240,7 @@ class Quote(Recipe[QuoteParams]):
         if best.confidence < self._least:
             return await unsure(run, _too_unsure(best.candidate.passage, best.confidence), best.confidence, near)
         if language is not None:
-            chosen = likely_sentences.near_best(ranked, self.params.max_sentences)
+            chosen = [one.candidate for one in ranked if one.score >= likely_sentences.NEAR * best.score]
         else:
             chosen = [best.candidate]
             if self.params.follow and self.params.max_sentences > 1:

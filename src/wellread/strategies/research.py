@@ -29,7 +29,7 @@ from wellread.questions.headings import CONTRADICTION, TAKEN, headings
 from wellread.run import Run
 from wellread.strategies import bibliography, calls, context, trail, turns
 from wellread.strategies.attribution import attributed
-from wellread.strategies.compose import Brief, Draft, cut_short, extractive, says_nothing, unsure, write
+from wellread.strategies.compose import Brief, Draft, cut_short, extracts, says_nothing, unsure, write
 from wellread.strategies.digest import from_internet
 from wellread.strategies.guided import chained
 from wellread.strategies.proof import proofread
@@ -37,7 +37,6 @@ from wellread.strategies.recipe import Recipe, Roles, stand_alone
 from wellread.text.inert import inert
 from wellread.text.markers import strip_markers
 from wellread.text.neighbours import by_place
-from wellread.text.quoting import one_after_another, quoted
 from wellread.types import Answer, Completion, Passage, Sentence
 
 _LEAST = 0.05  # as in guided: less likely passages are left out
@@ -298,11 +297,10 @@ class Research(Recipe[ResearchParams]):
 
     async def _quote(self, run: Run, part: _Part) -> None:
         """In the place of a section that was not written: what its passages say."""
-        chosen = await run.aside(extractive, part.plan.question, part.passages) if part.passages else []
-        text = one_after_another([quoted(sentence, f"[{run.number(passage)}]") for passage, sentence in chosen])
+        text = await extracts(run, part.plan.question, part.passages)
         self._take(part, await run.answer(text))
-        part.missing += [] if chosen else [part.plan.question]
-        if chosen:
+        part.missing += [] if text else [part.plan.question]
+        if text:
             run.notes.append(f"the section “{part.plan.title}” is quoted and not written: {run.spent or 'the model failed'}")
 
     async def _frame(self, run: Run, report: _Report) -> tuple[Checked, Checked]:
@@ -310,12 +308,9 @@ class Research(Recipe[ResearchParams]):
         model, tokens = self.params.answerer(run), 2 * (100 + self.params.words)
         blocks = [context.fence(run, f"{part.plan.title}\n{part.written.text}") for part in report.told if part.written]
         frame = {"today": run.today, "foreign": context.foreign(run), "question": report.question}
-        text, heat = context.filled(run, model, tokens, "frame", "sections", blocks, **frame), self.params.temperature
-        try:
-            reply = await calls.words(run, text, role="frame", model=model, temperature=heat, max_tokens=tokens)
-        except ModelError as problem:
-            run.emit(Notice(f"the report has no introduction: {problem}"))
-            reply = ""
+        text = context.filled(run, model, tokens, "frame", "sections", blocks, **frame)
+        heat, failing = self.params.temperature, "the report has no introduction"
+        reply = await calls.words(run, text, role="frame", model=model, temperature=heat, max_tokens=tokens, failing=failing)
         opening, closing = turns.last(reply, "introduction"), turns.last(reply, "conclusion")
         words = (reply, "") if opening is None and closing is None else (opening or "", closing or "")
         made: list[Checked] = []

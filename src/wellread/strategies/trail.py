@@ -20,8 +20,17 @@ from dataclasses import dataclass, replace
 from wellread.core.effort import Plan
 from wellread.events import Ranked
 from wellread.protocols import Source
-from wellread.questions.defaults import asks_default, begins_entry, default_alone, tells_default
-from wellread.questions.kinds import Term, asks_choice, asks_yes_no, said_at_once, term_asked
+from wellread.questions.kinds import (
+    Term,
+    asks_choice,
+    asks_default,
+    asks_yes_no,
+    begins_entry,
+    default_alone,
+    said_at_once,
+    tells_default,
+    term_asked,
+)
 from wellread.ranking import evaluator
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Evaluator, Trail
