@@ -1,25 +1,42 @@
-"""Just enough of ONNX files to read a graph of ours, change it and write it again, without the `onnx` package.
+"""Graphs of ONNX files, read, changed and written again by protobuf, which onnxruntime brings, without the `onnx` package.
 
-A message is a list of fields; what is not looked at is written back as it was read.
+Described is what is looked at; protobuf writes the rest back as it was read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
 from numpy.typing import NDArray
 
-Field = tuple[int, int | bytes]  # number, and an integer or bytes
-
-_MODEL_GRAPH = 7
-_NODE, _INITIALIZER = 1, 5  # of a graph
-_INPUT, _OUTPUT, _NAME, _KIND, _ATTRIBUTE, _DOMAIN = 1, 2, 3, 4, 5, 7  # of a node
-_DIMS, _TYPE, _TENSOR_NAME, _RAW = 1, 2, 8, 9  # of a tensor
+_PROTO: Any = descriptor_pb2.FieldDescriptorProto
+_MESSAGES = {  # of onnx.proto: names, numbers and types; * where there are several
+    "Model": "graph 7 Graph",
+    "Graph": "node* 1 Node, initializer* 5 Tensor",
+    "Node": "input* 1 string, output* 2 string, name 3 string, op_type 4 string, attribute* 5 bytes, domain 7 string",
+    "Tensor": "dims* 1 int64, data_type 2 int32, name 8 string, raw_data 9 bytes",
+}
 _TYPES: dict[int, str] = {1: "<f4", 2: "u1", 3: "i1", 6: "<i4", 7: "<i8", 10: "<f2"}
 _NUMBERS = {np.dtype(kind): number for number, kind in _TYPES.items()}
+
+
+def _model_class() -> Any:
+    file: Any = descriptor_pb2.FileDescriptorProto(name="wellread/onnx.proto", package="wellread.onnx", syntax="proto2")
+    for name, fields in _MESSAGES.items():
+        made = file.message_type.add(name=name)
+        for called, number, kind in map(str.split, fields.split(",")):
+            how = {"type_name": kind} if kind in _MESSAGES else {"type": getattr(_PROTO, f"TYPE_{kind.upper()}")}
+            made.field.add(name=called.rstrip("*"), number=int(number), label=3 if "*" in called else 1, **how)
+    pool: Any = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("wellread.onnx.Model"))
+
+
+_Model = _model_class()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +56,7 @@ class Graph:
 
     nodes: list[Node]
     constants: dict[str, NDArray[Any]]
-    model: list[Field] = field(repr=False)
-    rest: list[Field] = field(repr=False)
+    rest: Any = field(repr=False)  # the file without them
 
     def changed(self, nodes: Iterable[Node], constants: dict[str, NDArray[Any]]) -> Graph:
         """The same model with other nodes, and of these constants those that they use."""
@@ -52,119 +68,25 @@ class Graph:
 def read_graph(data: bytes) -> Graph:
     """The graph of a model's file; raises `ValueError` when it is none of the kind that wellread writes."""
     try:
-        model = list(_fields(data))
-        inner = next(value for number, value in model if number == _MODEL_GRAPH)
-        fields = list(_fields(_bytes(inner)))
-        constants = dict(_tensor(_bytes(value)) for number, value in fields if number == _INITIALIZER)
-        nodes = [_node(_bytes(value)) for number, value in fields if number == _NODE]
-    except (IndexError, StopIteration, KeyError, TypeError) as problem:
+        model = _Model.FromString(data)
+        nodes = [Node(n.op_type, tuple(n.input), tuple(n.output), n.domain, tuple(n.attribute)) for n in model.graph.node]
+        constants = {
+            one.name: np.frombuffer(one.raw_data, np.dtype(_TYPES[one.data_type])).reshape(one.dims)
+            for one in model.graph.initializer
+        }
+    except (message.DecodeError, KeyError) as problem:
         raise ValueError(f"not an ONNX file that can be read ({problem!r})") from problem
-    outer = [(number, value) for number, value in model if number != _MODEL_GRAPH]
-    return Graph(nodes, constants, outer, [pair for pair in fields if pair[0] not in (_NODE, _INITIALIZER)])
+    del model.graph.node[:], model.graph.initializer[:]
+    return Graph(nodes, constants, model)
 
 
 def write_graph(graph: Graph) -> bytes:
     """The file of a graph."""
-    fields: list[Field] = [(_NODE, _encoded(_node_fields(node))) for node in graph.nodes]
-    fields += [(_INITIALIZER, _encoded(_tensor_fields(name, value))) for name, value in graph.constants.items()]
-    return _encoded([*graph.model, (_MODEL_GRAPH, _encoded([*fields, *graph.rest]))])
-
-
-def _bytes(value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        raise TypeError("a number where a message should be")
-    return value
-
-
-def _node(data: bytes) -> Node:
-    found = list(_fields(data))
-
-    def texts(wanted: int) -> tuple[str, ...]:
-        return tuple(_bytes(value).decode() for number, value in found if number == wanted)
-
-    attributes = tuple(_bytes(value) for number, value in found if number == _ATTRIBUTE)
-    return Node(texts(_KIND)[0], texts(_INPUT), texts(_OUTPUT), "".join(texts(_DOMAIN)), attributes)
-
-
-def _node_fields(node: Node) -> list[Field]:
-    fields: list[Field] = [(_INPUT, name.encode()) for name in node.inputs]
-    fields += [(_OUTPUT, name.encode()) for name in node.outputs]
-    fields += [(_NAME, node.outputs[0].encode()), (_KIND, node.kind.encode())]
-    return [*fields, *((_ATTRIBUTE, text) for text in node.attributes), (_DOMAIN, node.domain.encode())]
-
-
-def _tensor(data: bytes) -> tuple[str, NDArray[Any]]:
-    dims: list[int] = []
-    kind, name, raw = 0, "", b""
-    for number, value in _fields(data):
-        if number == _DIMS:
-            dims += [value] if isinstance(value, int) else _packed(value)
-        elif number == _TYPE and isinstance(value, int):
-            kind = value
-        elif number == _TENSOR_NAME:
-            name = _bytes(value).decode()
-        elif number == _RAW:
-            raw = _bytes(value)
-    return name, np.frombuffer(raw, np.dtype(_TYPES[kind])).reshape(dims)
-
-
-def _tensor_fields(name: str, value: NDArray[Any]) -> list[Field]:
-    fields: list[Field] = [(_DIMS, length) for length in value.shape]
-    return [*fields, (_TYPE, _NUMBERS[value.dtype]), (_TENSOR_NAME, name.encode()), (_RAW, value.tobytes())]
-
-
-def _fields(data: bytes) -> Iterable[Field]:
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        number, wire = key >> 3, key & 7
-        if wire == 0:
-            value, at = _varint(data, at)
-            yield number, value
-        elif wire == 2:
-            length, at = _varint(data, at)
-            if at + length > len(data):
-                raise IndexError("the file ends too soon")
-            yield number, data[at : at + length]
-            at += length
-        else:
-            raise KeyError(f"wire type {wire}")
-
-
-def _packed(data: bytes) -> list[int]:
-    found: list[int] = []
-    at = 0
-    while at < len(data):
-        value, at = _varint(data, at)
-        found.append(value)
-    return found
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at += 1
-        if byte < 128:
-            return value, at
-        shift += 7
-
-
-def _encoded(fields: Sequence[Field]) -> bytes:
-    parts: list[bytes] = []
-    for number, value in fields:
-        if isinstance(value, int):
-            parts += [_as_varint(number << 3), _as_varint(value)]
-        else:
-            parts += [_as_varint(number << 3 | 2), _as_varint(len(value)), value]
-    return b"".join(parts)
-
-
-def _as_varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    model = _Model()
+    model.CopyFrom(graph.rest)
+    for n in graph.nodes:
+        told = {"op_type": n.kind, "input": n.inputs, "output": n.outputs, "domain": n.domain, "attribute": n.attributes}
+        model.graph.node.add(name=n.outputs[0], **told)
+    for name, value in graph.constants.items():
+        model.graph.initializer.add(name=name, dims=value.shape, data_type=_NUMBERS[value.dtype], raw_data=value.tobytes())
+    return model.SerializeToString()
