@@ -72,14 +72,9 @@ class Encodable:
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[Mapping[str, Any]]
-    is_mended: ClassVar[Callable[[Any], bool]]
-
-    def __init_subclass__(cls) -> None:
-        cls.is_mended = _first_look  # its fields are known when its first value is made
 
     def __post_init__(self) -> None:
-        if not self.is_mended():
-            self.mend()
+        self.mend()
         self.settle()
 
     def mend(self) -> None:
@@ -91,27 +86,15 @@ class Encodable:
 
     @classmethod
     def closing(cls, known: dict[str, Any]) -> Sequence[str]:
-        """`__post_init__` as the last lines of an `__init__` that is written for the class, with the names that these know."""
+        """`__post_init__` as the last lines of an `__init__` that is written for the class, with the names that these know: going
+        through the fields of every value that is made cost the engine a tenth of its time."""
         if cls.__post_init__ is not Encodable.__post_init__:
             return [" self.__post_init__()"]
         known.update(_KNOWN)
         settled = [] if cls.settle is Encodable.settle else [" self.settle()"]
-        return [f" if not ({_check(cls, '')}): self.mend()", *settled]
-
-
-def _first_look(value: Encodable) -> bool:
-    """Write the check for this class, as `dataclass` writes its `__init__`, and put it there: going through the fields of every
-    value that is made cost the engine a tenth of its time."""
-    kind = type(value)
-    kind.is_mended = eval(f"lambda self: {_check(kind, 'self.')}", dict(_KNOWN))
-    return value.is_mended()
-
-
-def _check(kind: type[Encodable], place: str) -> str:
-    """Whether all fields of a value can be written, as an expression: `place` goes before their names."""
-    text = "(_kind := _value.__class__) is str and _value.isascii() and NUL not in _value"
-    each = f"(not (_value := {place}{{}}) or {text} or _kind in PLAIN or encodable(_value) is _value)"
-    return " and ".join(map(each.format, kind.__dataclass_fields__))
+        text = "(_kind := _value.__class__) is str and _value.isascii() and NUL not in _value"
+        each = f"(not (_value := {{}}) or {text} or _kind in PLAIN or encodable(_value) is _value)"
+        return [f" if not ({' and '.join(map(each.format, cls.__dataclass_fields__))}): self.mend()", *settled]
 
 
 _KNOWN: Mapping[str, Any] = {"NUL": "\0", "PLAIN": _PLAIN, "encodable": encodable}
