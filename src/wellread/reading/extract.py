@@ -170,11 +170,7 @@ _MORE = 3  # times as many words make a generous reading the better one
 _SCANT = 100  # words; with fewer, structured data may know better
 
 
-def read_html(text: str, url: str, name: str = "") -> Page:
-    return extract(text, url)
-
-
-def extract(html: str, url: str = "") -> Page:
+def extract(html: str, url: str = "", name: str = "") -> Page:
     """Main text and facts about the page. `passages` is empty where nothing can be read."""
     local = url.startswith("file:")
     tree = parse(html)

@@ -80,22 +80,16 @@ def _drop(tree: Tree) -> None:
 
 def _reason_to_drop(node: Node, page: float, article: Node | None) -> str:
     """Names accuse a part; what is inside, and what would be left without it, speaks for it."""
-    share = node.good / page
+    share, beside = node.good / page, page - node.good > _ENOUGH  # there is text beside it
     if node.tag in _APART or not node.tokens.isdisjoint(STRONG):
-        if _is_named_apart(node, share, page):
+        alone = beside and (not node.holds or not node.tokens.isdisjoint(COMMENTS))
+        if (share < 0.4 or alone) and not (node.holds and node.tag == "figure"):
             return "name"
     elif (node.tag == "header" or not node.tokens.isdisjoint(USUAL)) and share < 0.3:
         return "name"
     if node.tag == "article" and article is not None and node.good < 0.5 * article.good:
         return "another article"
     return ""
-
-
-def _is_named_apart(node: Node, share: float, page: float) -> bool:
-    if node.holds and node.tag == "figure":
-        return False
-    others = page - node.good > _ENOUGH  # there is text beside it
-    return share < 0.4 or (others and (not node.holds or not node.tokens.isdisjoint(COMMENTS)))
 
 
 def _drop_cards(tree: Tree) -> None:
@@ -253,11 +247,8 @@ def _best(nodes: list[Node]) -> Node:
             score *= 1.15
         if score > best_score:
             best, best_score = node, score
-    return _widened(best, nodes[0].good)
-
-
-def _widened(best: Node, prose: float) -> Node:
-    """Texts in several places: the part that they are all in."""
+    prose = nodes[0].good
     if best.good >= _SCATTERED * prose or best.is_article_body:
         return best
+    # texts in several places: the part that they are all in
     return next((node for node in best.ancestors() if node.good >= _GATHERED * prose), best)

@@ -96,7 +96,9 @@ class _Man:
 
     def _macro(self, name: str, words: list[str]) -> None:
         if name in {"TH", "Dt"} and words:
-            called = self._called(words[0])
+            # headers are written in capitals; a file's name has its own
+            shown = words[0].lower() if words[0].isupper() else words[0]
+            called = self._name if self._name.lower() == words[0].lower() else shown
             self.title = f"{called}({words[1]})" if len(words) > 1 else called
         elif name in _PARTS:
             self.made.heading(" ".join(words), _PARTS[name])
@@ -118,8 +120,10 @@ class _Man:
 
     def _spoken(self, name: str, words: list[str]) -> None:
         """Macros that say something, or end what was being said."""
-        if name in _BREAKS:
-            self._break(name)
+        if name in _BREAKS and self.made.kind != "code":
+            self.made.flush()
+        elif name in _BREAKS - {"br", "RS", "RE"} and self.made.lines:
+            self.made.lines.append("")  # of one piece of code
         if name in _SPACED or name in _ALTERNATING:
             self._say(("" if name in _ALTERNATING else " ").join(words))
         elif name == "OP":
@@ -129,23 +133,11 @@ class _Man:
         elif name in self.requests.defined and name not in _BREAKS and self.made.blocks:
             self._say(" ".join(words) if not all(word.isdecimal() for word in words) else "")
 
-    def _break(self, name: str) -> None:
-        if self.made.kind != "code":
-            self.made.flush()
-        elif name not in {"br", "RS", "RE"} and self.made.lines:
-            self.made.lines.append("")  # of one piece of code
-
     def _text(self, line: str) -> None:
         if line.strip() or self.made.kind == "code":
             self._say(unescaped(line))
         elif self.made.lines:
             self.made.flush()
-
-    def _called(self, title: str) -> str:
-        """Headers are written in capitals; a file's name has its own."""
-        if self._name.lower() == title.lower():
-            return self._name
-        return title.lower() if title.isupper() else title
 
     def _say(self, text: str) -> None:
         made = self.made

@@ -7,8 +7,6 @@ authors stay.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from wellread.reading.dom import Node, Run, Tree, below
 from wellread.reading.hints import words, writes_manuals
 from wellread.reading.mainpart import without_orphans
@@ -51,8 +49,10 @@ def manual_runs(tree: Tree) -> list[Run]:
     for node in tree.nodes:
         if node.tag not in _WHOLE:
             node.dropped = _navigation(node, linked_parts)
-    kept = [run for run in below(tree.nodes[0]) if not _turns_the_page(run)]
-    kept = without_orphans(tree.runs, _trimmed(kept))
+    # without lines that turn the page, and lines of links before the first and after the last text
+    kept = [run for run in below(tree.nodes[0]) if not (run.turns and 0 < max(run.linked, run.inner) >= run.words - _FEW_WORDS)]
+    told = [at for at, run in enumerate(kept) if run.is_heading or not run.inner or run.inner * 10 < run.words * 8]
+    kept = without_orphans(tree.runs, kept[told[0] : told[-1] + 1] if told else [])
     return kept or [run for run in tree.runs if run.node.tag != "h1"][: _MANY * 10]
 
 
@@ -86,14 +86,3 @@ def _navigation(node: Node, linked_parts: frozenset[str]) -> str:
     # a notice of copyright that is named so says who wrote the document
     is_foot = (node.tag == "footer" or "footer" in node.tokens) and "copyright" not in node.tokens
     return "footer" if is_foot and node.words <= _SHORT_FOOTER and not node.holds else ""
-
-
-def _turns_the_page(run: Run) -> bool:
-    linked = max(run.linked, run.inner)
-    return run.turns and linked > 0 and run.words - linked <= _FEW_WORDS
-
-
-def _trimmed(runs: Sequence[Run]) -> list[Run]:
-    """Without the lines of links before the first and after the last text."""
-    told = [at for at, run in enumerate(runs) if run.is_heading or not run.inner or run.inner * 10 < run.words * 8]
-    return list(runs[told[0] : told[-1] + 1]) if told else []

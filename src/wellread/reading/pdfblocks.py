@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
 
 from wellread.reading.pdflines import Line, joined
@@ -30,9 +30,13 @@ def without_margins(pages: Pages) -> list[list[Line]]:
 
 
 def _without_running_heads(pages: Pages) -> Iterator[list[Line]]:
-    offset = _common_offset(pages)
-    placed = Counter(key for page in pages for key in {_key(line) for line in _edges(page)})
-    worded = Counter(key for page in pages for key in {_key(line)[0] for line in _edges(page)})
+    from_above = [sorted(page, key=lambda line: -line.y) for page in pages]
+    edges = [{_key(line) for line in (*page[:_EDGE], *page[-_EDGE:])} for page in from_above]
+    placed = Counter(key for page in edges for key in page)
+    worded = Counter(words for page in edges for words in {words for words, _ in page})
+    outer = ({one for line in (*page[:1], *page[-1:]) for one in _offsets(line, at)} for at, page in enumerate(from_above))
+    ((offset, numbered),) = Counter(one for offsets in outer for one in offsets).most_common(1) or [(0, 0)]
+    counted = numbered >= max(_FEWEST, 0.3 * len(pages))  # printed numbers differ by this from the pages' own, all along
     often = max(_FEWEST, len(pages) // 3)
 
     def runs(line: Line, page: int) -> bool:
@@ -40,32 +44,17 @@ def _without_running_heads(pages: Pages) -> Iterator[list[Line]]:
         if not any(letter.isalnum() for letter in line.text):
             return False
         repeated = placed[words, place] >= _FEWEST or worded[words] >= often
-        return repeated or bool(_ONLY_NUMBER.fullmatch(line.text)) or (offset is not None and offset in _offsets(line, page))
+        return repeated or bool(_ONLY_NUMBER.fullmatch(line.text)) or (counted and offset in _offsets(line, page))
 
-    for number, page in enumerate(pages):
-        by_height = sorted(page, key=lambda line: -line.y)
+    for number, lines in enumerate(from_above):
         # A number may stand on the same line as words that were set apart from it.
-        edges = (takewhile(lambda line: runs(line, number), lines[:_EDGE]) for lines in (by_height, by_height[::-1]))  # noqa: B023
-        gone = {id(line) for edge in edges for line in edge}
-        yield [line for line in page if id(line) not in gone]
-
-
-def _edges(page: Sequence[Line]) -> list[Line]:
-    by_height = sorted(page, key=lambda line: -line.y)
-    return [*by_height[:_EDGE], *by_height[-_EDGE:]]
+        ends = (takewhile(lambda line: runs(line, number), some[:_EDGE]) for some in (lines, lines[::-1]))  # noqa: B023
+        gone = {id(line) for end in ends for line in end}
+        yield [line for line in pages[number] if id(line) not in gone]
 
 
 def _key(line: Line) -> tuple[str, int]:
     return _DIGITS.sub("#", line.text).casefold(), round(line.y / 3)
-
-
-def _common_offset(pages: Pages) -> int | None:
-    """By how much the printed numbers differ from the pages' own, where they do so all along."""
-    outer = [(number, sorted(page, key=lambda line: -line.y)) for number, page in enumerate(pages) if page]
-    found = Counter(
-        offset for number, page in outer for offset in {*_offsets(page[0], number), *_offsets(page[-1], number)}
-    ).most_common(1)
-    return found[0][0] if found and found[0][1] >= max(_FEWEST, 0.3 * len(pages)) else None
 
 
 def _offsets(line: Line, page: int) -> set[int]:
@@ -243,13 +232,9 @@ def _ranked(pages: Pages, found: list[dict[int, Heading]]) -> list[dict[int, Hea
     placed = ((page, one) for page, here in zip(pages, found, strict=True) for one in here.values() if one.end > one.start)
     sizes = sorted({round(page[one.start].size) for page, one in placed})
     ranks = {size: min(rank, _DEEPEST) for rank, size in enumerate(reversed(sizes), start=1)}
-    return [
-        {
-            start: Heading(h.text, ranks.get(round(page[h.start].size), 1) if h.end > h.start else h.level, h.start, h.end)
-            for start, h in here.items()
-        }
-        for page, here in zip(pages, found, strict=True)
-    ]
+    for page, here in zip(pages, found, strict=True):
+        here |= {at: replace(one, level=ranks[round(page[at].size)]) for at, one in here.items() if one.end > at}
+    return found
 
 
 _BULLET = re.compile(r"^[•◦▪‣∙·●○■□–*-]\s+(?=\S)")
@@ -312,8 +297,7 @@ class _Writer:
             place += 1
 
     def end(self) -> None:
-        if self._lines:
-            self._write()
+        self._write()
         self._lines, self._kind, self._term = [], "", ""
 
     def _head(self, heading: Heading, number: int) -> None:
@@ -370,6 +354,8 @@ class _Writer:
         return short or indented
 
     def _write(self) -> None:
+        if not self._lines:
+            return
         if self._term and self._kind == "text":
             self.blocks.append(Block("entry", f"{self._term}: {joined(self._lines)}", 1, page=self._begun))
         elif self._kind == "code":

@@ -74,7 +74,7 @@ _BUILT_IN = (
     Reader("eml", "eml mht mhtml", f"{_HERE}mail:read_eml", "bytes", _WEB_ARCHIVE, "message/rfc822"),
     Reader("mbox", "mbox mbx", f"{_HERE}mail:read_mbox", "bytes", types="application/mbox"),
     Reader(
-        "html", "html htm xhtml", f"{_HERE}extract:read_html", "markup", _HTML,
+        "html", "html htm xhtml", f"{_HERE}extract:extract", "markup", _HTML,
         "text/html application/xhtml+xml application/xml text/xml",
     ),
     Reader("markdown", "md markdown mkd", f"{_HERE}markdown:read_markdown", types="text/markdown text/x-markdown"),

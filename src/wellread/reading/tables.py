@@ -15,8 +15,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from datetime import time as clock
+from functools import reduce
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice, product
 from typing import Any, cast
 
 from wellread.errors import ReadError
@@ -106,8 +107,8 @@ _SHARE = 20  # or so many for each that holds something
 _SAME_ROWS = 100  # of a row that is said to stand there a million times
 _MIDNIGHT = re.compile(r"T00:00:00(?:\.0+)?$")  # of what is a day without a time
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
-_PLACED = re.compile(rb"<((?:\w+:)?(?:row|c)\b)([^<>]*)>")
-_PLACE = re.compile(rb"""(\sr\s*=\s*["'])([A-Za-z]{0,8})([0-9]{1,10})(["'])""")
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_PLACED = re.compile(rb"""(<(?:\w+:)?(?:row|c)\b[^<>]*?)(\sr\s*=\s*["'])([A-Za-z]{0,8})([0-9]{1,10})(["'][^<>]*>)""")
 _ROW_NUMBER = re.compile(rb"""<(?:\w+:)?row\s[^<>]*?\br\s*=\s*["']([0-9]{1,10})["']""")
 _TWO_LETTERS = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]{2,8})[0-9]""")
 
@@ -172,7 +173,12 @@ class _Workbook(Target):
                 self._row, self._column = [], 0
                 self._rows = _number(local(attributes), "number-rows-repeated") or 1
             case "ss:Cell" | "table:table-cell" | "table:covered-table-cell":
-                self._begin_cell(local(attributes))
+                given, self._text = local(attributes), []
+                self._column = _number(given, "Index") or self._column + 1
+                self._more = _number(given, "MergeAcross")
+                self._times = _number(given, "number-columns-repeated") or 1
+                counts = given.get("value-type") == "float"
+                self._value = given.get("date-value") or (given.get("value", "") if counts else "")
             case "ss:Comment" | "office:annotation":
                 self._aside += 1
             case "ss:Data" | "text:p":
@@ -180,13 +186,6 @@ class _Workbook(Target):
                 self._reading = not self._aside
             case _:
                 pass
-
-    def _begin_cell(self, given: Mapping[str, str]) -> None:
-        self._column = _number(given, "Index") or self._column + 1
-        self._more = _number(given, "MergeAcross")
-        self._times = _number(given, "number-columns-repeated") or 1
-        self._value = given.get("date-value") or (given.get("value", "") if given.get("value-type") == "float" else "")
-        self._text = []
 
     def data(self, data: str) -> None:
         if self._reading:
@@ -232,7 +231,11 @@ def closed_up(body: bytes) -> bytes:
     """An XLSX file as it is, or one that says the same in less room. What is no archive, or a broken one, stays as it is."""
     try:
         with zipfile.ZipFile(BytesIO(body)) as book:
-            changed = dict(_changed(book))
+            changed, left = dict[str, bytes](), MAX_UNPACKED
+            for name in filter(_SHEET.fullmatch, dict.fromkeys(book.namelist())):
+                if (size := book.getinfo(name).file_size) <= left:
+                    left, sheet = left - size, book.read(name)
+                    changed |= {name: closer} if (closer := _closer(sheet)) is not sheet else {}
             if not changed:
                 return body
             made = BytesIO()
@@ -245,45 +248,29 @@ def closed_up(body: bytes) -> bytes:
         return body
 
 
-def _changed(book: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
-    left = MAX_UNPACKED
-    for name in filter(_SHEET.fullmatch, dict.fromkeys(book.namelist())):
-        if book.getinfo(name).file_size <= left:
-            sheet = book.read(name)
-            left -= len(sheet)
-            closer = _closer(sheet)
-            if closer is not sheet:
-                yield name, closer
-
-
 def _closer(sheet: bytes) -> bytes:
     rows, letters = list(map(int, _ROW_NUMBER.findall(sheet))), set(_TWO_LETTERS.findall(sheet))
     wide, high = max(map(_column, letters), default=26), max(rows, default=0) - min(rows, default=1) + 1
     if not _is_sparse(high, wide, sheet.count(b"<c ")):  # nearly all sheets, at a glance
         return sheet
-    cells = [(row, column) for row, column, filled in map(_placed, _PLACED.finditer(sheet)) if filled and column]
-    rows, columns = sorted({row for row, _ in cells}), sorted({column for _, column in cells})
-    if not cells or not _is_sparse(rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1, len(cells)):
+    places = [(int(row), column.upper(), end) for _, _, column, row, end in _PLACED.findall(sheet)]
+    cells = [(row, column) for row, column, end in places if column and not end.endswith(b"/>")]  # which can hold something
+    rows, columns = sorted({row for row, _ in cells}), sorted({column for _, column in cells}, key=_column)
+    if not cells or not _is_sparse(rows[-1] - rows[0] + 1, _column(columns[-1]) - _column(columns[0]) + 1, len(cells)):
         return sheet
-    new_rows, new_columns = ({old: new for new, old in enumerate(olds, 1)} for olds in (rows, columns))
+    new_rows = {old: b"%d" % new for new, old in enumerate(rows, 1)}
+    new_columns = dict(zip(columns, map(bytes, chain(product(_LETTERS), product(_LETTERS, repeat=2))), strict=False))
     if _is_sparse(len(rows), len(columns), len(cells)):  # columns mean nothing any more: cells stand beside each other
         new_columns = {}
-    return _PLACED.sub(lambda tag: _moved(tag, new_rows, new_columns), sheet)
 
+    def moved(tag: re.Match[bytes]) -> bytes:
+        before, named, column, row, end = tag.groups()
+        new, column = new_rows.get(int(row)), column.upper()
+        if new is None or (column and (column not in new_columns or end.endswith(b"/>"))):
+            return before + end[1:]  # it stands where the one before it ends
+        return before + named + new_columns.get(column, b"") + new + end
 
-def _placed(tag: re.Match[bytes]) -> tuple[int, int, bool]:
-    """Row, column (0 for that of a row) and whether it can hold something; a formatted cell need not."""
-    said = _PLACE.search(tag[2])
-    return (int(said[3]), _column(said[2]), not tag[2].endswith(b"/")) if said else (0, 0, False)
-
-
-def _moved(tag: re.Match[bytes], rows: Mapping[int, int], columns: Mapping[int, int]) -> bytes:
-    row, column, filled = _placed(tag)
-    if not row:  # it stands where the one before it ends
-        return tag[0]
-    known = row in rows and (column in columns and filled if column else True)
-    place = (_letters(columns[column]) if column else b"") + str(rows[row]).encode() if known else b""
-    return b"<" + tag[1] + _PLACE.sub(rb"\g<1>" + place + rb"\g<4>" if known else b"", tag[2]) + b">"
+    return _PLACED.sub(moved, sheet)
 
 
 def _is_sparse(rows: int, columns: int, cells: int) -> bool:
@@ -291,15 +278,4 @@ def _is_sparse(rows: int, columns: int, cells: int) -> bool:
 
 
 def _column(letters: bytes) -> int:
-    number = 0
-    for letter in letters.upper():
-        number = number * 26 + letter - 64
-    return number
-
-
-def _letters(number: int) -> bytes:
-    said = b""
-    while number:
-        number, rest = divmod(number - 1, 26)
-        said = bytes([65 + rest]) + said
-    return said
+    return reduce(lambda number, letter: 26 * number + letter - 64, letters.upper(), 0)

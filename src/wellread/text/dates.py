@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import NamedTuple
 
 from wellread.text import patterns as re
@@ -18,7 +20,6 @@ _IN_TEXT = re.compile(
     r"|\b(?P<before>\d{1,4}) B\.?C\b|\b(?P<year>1\d{3}|20\d\d|[5-9]\d\d)(?=s?\b)"
 )
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?\s?(?:Z|[+-]\d{2}:?\d{2})?)?")
-_FORMATS = ("%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%Y")
 _SECONDS = re.compile(r"\d{9,10}(\.\d+)?")  # since 1970
 
 
@@ -57,51 +58,37 @@ def iso_date(text: str, earliest: int = 1900) -> str | None:
     What is before `earliest` is not: a page's date of long ago is the zero of some program's calendar.
     """
     text = " ".join(text[:256].split())[:64]
-    if not text:
-        return None
-    found = _of_iso(text) or _of_words(text) or _of_formats(text) or _of_clock(text)
-    return found if found and earliest <= int(found[:4]) <= datetime.now(UTC).year + 1 else None
-
-
-def _of_iso(text: str) -> str | None:
-    match = _ISO.match(text)
-    if not match:
-        return None
-    found = re.sub(r"\.\d+", "", match.group()).replace(" ", "T", 1).replace(" ", "")
-    try:
-        moment = datetime.fromisoformat(found)
-    except ValueError:
-        return None
-    return _written(moment) if "T" in found else found
-
-
-def _of_words(text: str) -> str | None:
-    date = next(iter(dates_in(text)), None)
-    if date is None or date.said != text or not date.day:
-        return None
-    try:
-        return datetime(date.year, date.month, date.day).date().isoformat()
-    except ValueError:
-        return None
-
-
-def _of_formats(text: str) -> str | None:
-    for form in _FORMATS:
-        try:
-            moment = datetime.strptime(text, form)
-        except ValueError:
-            continue
-        return moment.date().isoformat()[: 4 if form == "%Y" else None]
+    for reader in (_of_iso, _of_words, *_OF_FORMATS, _of_clock):
+        with suppress(ValueError, TypeError, IndexError, OverflowError):
+            if found := reader(text):
+                return found if earliest <= int(found[:4]) <= datetime.now(UTC).year + 1 else None
     return None
 
 
-def _of_clock(text: str) -> str | None:
+def _of_iso(text: str) -> str:
+    match = _ISO.match(text)
+    found = re.sub(r"\.\d+", "", match.group()).replace(" ", "T", 1).replace(" ", "") if match else ""
+    moment = datetime.fromisoformat(found)
+    return _written(moment) if "T" in found else found
+
+
+def _of_words(text: str) -> str:
+    date = next(iter(dates_in(text)), None)
+    whole = date is not None and date.said == text and date.day
+    return datetime(date.year, date.month, date.day).date().isoformat() if date and whole else ""
+
+
+def _of_form(form: str, text: str) -> str:
+    return datetime.strptime(text, form).date().isoformat()[: 4 if form == "%Y" else None]
+
+
+_OF_FORMATS = tuple(partial(_of_form, form) for form in ("%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%Y"))
+
+
+def _of_clock(text: str) -> str:
     """Seconds, or as letters are dated."""
-    try:
-        seconds = _SECONDS.fullmatch(text)
-        return _written(datetime.fromtimestamp(int(float(text)), UTC) if seconds else parsedate_to_datetime(text))
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
+    seconds = _SECONDS.fullmatch(text)
+    return _written(datetime.fromtimestamp(int(float(text)), UTC) if seconds else parsedate_to_datetime(text))
 
 
 def _written(moment: datetime) -> str:
