@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,25 +25,17 @@ import onnxruntime
 from wellread.core.processors import available_processors
 from wellread.embedding.arithmetic import FIT, Arithmetic
 
+if TYPE_CHECKING:
+    from wellread.embedding.forms import Port
+
 Device: TypeAlias = Literal["cpu", "cuda"]
-
-
-class Value(Protocol):
-    """An input or output of a graph."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def shape(self) -> Sequence[int | str | None]: ...
-    @property
-    def type(self) -> str: ...
 
 
 class Session(Protocol):
     """As much of onnxruntime's session as is used."""
 
-    def get_inputs(self) -> Sequence[Value]: ...
-    def get_outputs(self) -> Sequence[Value]: ...
+    def get_inputs(self) -> Sequence[Port]: ...
+    def get_outputs(self) -> Sequence[Port]: ...
     def run(self, output_names: list[str], input_feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]: ...
 
 
@@ -174,7 +166,7 @@ class Runtime:
         return {name: values[name].astype(kind, copy=False) for name, kind in self._inputs.items()}, mask
 
 
-def _choose_output(session: Session, layout: Layout) -> Value:
+def _choose_output(session: Session, layout: Layout) -> Port:
     """The sentence's vector if the graph makes one, else the tokens' vectors."""
     outputs = {value.name: value for value in session.get_outputs() if "float" in value.type}
     for name in _POOLED_NAMES:

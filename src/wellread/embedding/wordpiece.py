@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import accumulate, chain, pairwise, repeat
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from wellread.core import codec
 from wellread.errors import DamagedFile, EmbedderError, MissingExtra, first_line, optional, panics_as
@@ -30,30 +30,6 @@ _BERT = Path(__file__).parent / "weights" / "all-minilm-l6-v2" / "bert.json"
 _MOST_KEPT = 60_000  # words or characters, of which it is remembered what becomes of them
 _LONGEST_WORD = 100  # characters; a longer one is unknown
 _WORDS = re.compile(r"[^ !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")  # punctuation of ASCII stands for itself
-
-
-class Tokenizer(Protocol):
-    """Cuts texts into a model's tokens. May be called from several threads."""
-
-    def number(self, token: str) -> int | None:
-        """The number of a token, where there is one so called."""
-        ...
-
-    def texts(self, texts: Sequence[str]) -> list[Ids]:
-        """Each text as the model wants it, with special tokens, cut to the longest."""
-        ...
-
-    def pairs(self, question: str, texts: Sequence[str]) -> list[tuple[Ids, Ids]]:
-        """The question beside each text, which is cut; and for each token whether it is the question's (0) or the text's (1)."""
-        ...
-
-    def ids(self, text: str) -> Ids:
-        """A whole text without special tokens."""
-        ...
-
-    def places(self, text: str, most: int) -> tuple[Ids, Places]:
-        """The first tokens of a text without special tokens, with the characters that each stands for."""
-        ...
 
 
 def open_tokenizer(file: Path, longest: int = 0, cut: Cut = "longest_first") -> Tokenizer:
@@ -121,7 +97,8 @@ def _characters() -> _Made[int, str]:
 
 
 class WordPiece:
-    """BERT's tokenizer: lower case, no accents, punctuation apart, and of each word the longest pieces that are known."""
+    """BERT's tokenizer: lower case, no accents, punctuation apart, and of each word the longest pieces that are known. May be
+    called from several threads, as `_AnyTokenizer`."""
 
     def __init__(self, vocabulary: Mapping[str, int], added: Mapping[str, int], longest: int = 0) -> None:
         self._vocabulary, self._added, self._longest = vocabulary, added, longest
@@ -137,13 +114,16 @@ class WordPiece:
         return {number: len(piece.removeprefix("##")) for piece, number in self._vocabulary.items()}
 
     def number(self, token: str) -> int | None:
+        """The number of a token, where there is one so called."""
         return self._added.get(token, self._vocabulary.get(token))
 
     def texts(self, texts: Sequence[str]) -> list[Ids]:
+        """Each text as the model wants it, with special tokens, cut to the longest."""
         most = self._longest - 2 if self._longest else None
         return [[self._first, *self.ids(text)[:most], self._last] for text in texts]
 
     def pairs(self, question: str, texts: Sequence[str]) -> list[tuple[Ids, Ids]]:
+        """The question beside each text, which is cut; and for each token whether it is the question's (0) or the text's (1)."""
         asked = [self._first, *self.ids(question), self._last]
         if self._longest:
             asked = [*asked[: self._longest - 2], self._last] if len(asked) >= self._longest else asked
@@ -152,12 +132,14 @@ class WordPiece:
         return [(asked + one, [0] * len(asked) + [1] * len(one)) for one in told]
 
     def ids(self, text: str) -> Ids:
+        """A whole text without special tokens."""
         if not self._named.search(text):
             return [*chain.from_iterable(map(self._numbers.__getitem__, _WORDS.findall(text.translate(self._characters))))]
         parts = (([self._added[part]] if named else self.ids(part)) for _, part, named in self._parts(text))
         return [*chain.from_iterable(parts)]
 
     def places(self, text: str, most: int) -> tuple[Ids, Places]:
+        """The first tokens of a text without special tokens, with the characters that each stands for."""
         ids, places = Ids(), Places()
         for start, part, named in self._parts(text):
             if named:
@@ -240,3 +222,6 @@ class _AnyTokenizer:
     def _encoded(self, encode: Callable[..., Any], *given: Any, **how: Any) -> Any:
         with panics_as(EmbedderError, f"{self._file}: cutting texts into tokens"):
             return encode(*given, **how)
+
+
+Tokenizer: TypeAlias = WordPiece | _AnyTokenizer

@@ -79,7 +79,7 @@ class Value:
 def comparison(question: str) -> Comparison | None:
     """The comparison that a question asks for; None where it asks for something else."""
     text = " ".join(question.split()).rstrip(" ?.!")
-    return _of_dates(text) or _of_ages(text) or _of_sizes(text)
+    return _of_dates(text) or _of_qualities(text)
 
 
 def _of_dates(text: str) -> Comparison | None:
@@ -97,16 +97,12 @@ def _of_dates(text: str) -> Comparison | None:
     return _between(match, asks, "date", least=match["when"].lower() in _FIRST.split("|"))
 
 
-def _of_ages(text: str) -> Comparison | None:
-    match = _AGE.fullmatch(text)
-    if match is None:
-        return None
-    who = match["kind"].lower().startswith("who") or match["age"].lower() in ("younger", "youngest", "elder")
-    asks = "When was {} born?" if who else "When was {} founded or built?"
-    return _between(match, asks, "date", least=match["age"].lower() in ("older", "oldest", "elder"))
-
-
-def _of_sizes(text: str) -> Comparison | None:
+def _of_qualities(text: str) -> Comparison | None:
+    if match := _AGE.fullmatch(text):
+        age = match["age"].lower()
+        who = match["kind"].lower().startswith("who") or age in ("younger", "youngest", "elder")
+        asks = "When was {} born?" if who else "When was {} founded or built?"
+        return _between(match, asks, "date", least=age in ("older", "oldest", "elder"))
     if match := _SIZE.fullmatch(text):
         size = match["size"].lower()
         return _between(match, f"How {_SIZES[size]} is {{}}?", "number", least=size in _LESS)

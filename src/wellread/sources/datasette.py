@@ -90,7 +90,10 @@ class Datasette(Service[Options]):
     async def _hits(self, rows: Payload, table: Table | None, root: str) -> list[Hit]:
         def of(row: Payload, rank: int) -> Hit | None:
             text = self.options.text_of(row)
-            place = _row_page(row, table, root) if table else f"{self.base}#{row.text('id') or rank}"
+            place = f"{self.base}#{row.text('id') or rank}"
+            if table:  # the row's own page
+                keys = [_tilde(row.text(key)) for key in table.keys] or [row.text("_rowid")]
+                place = f"{root}/{_tilde(table.database)}/{_tilde(table.name)}/{','.join(keys)}"
             return hit(
                 title=self.options.said("title", row),
                 url=self.options.said("url", row) or place,
@@ -152,13 +155,8 @@ async def _root(http: Http, address: str) -> tuple[str, list[str], str | None]:
     raise http.error(f"no Datasette found there ({problem.message if problem else 'nothing answers'})")
 
 
-def _row_page(row: Payload, table: Table, root: str) -> str:
-    """The row's own page; Datasette writes other characters than letters and digits as ~XX."""
-    keys = [_tilde(row.text(key)) for key in table.keys] or [row.text("_rowid")]
-    return f"{root}/{_tilde(table.database)}/{_tilde(table.name)}/{','.join(keys)}"
-
-
 def _tilde(text: str) -> str:
+    """A part of an address, in which Datasette writes other characters than letters and digits as ~XX."""
     safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
     return "".join(c if c in safe else "+" if c == " " else "".join(f"~{b:02X}" for b in c.encode()) for c in text)
 
