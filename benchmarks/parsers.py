@@ -55,7 +55,7 @@ from wellread.types import Hit, Original, Passage
 
 Parser = Callable[[str], object]
 QUESTION = 4_000  # characters; longer ones are refused
-TERM = questions.Term("magic word", certain=True)
+TERM = questions.Term("magic word")
 
 
 def _streamed(feed: Callable[[str], object], text: str) -> None:

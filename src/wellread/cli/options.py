@@ -55,7 +55,7 @@ def _shown(parameters: list[Any]) -> list[Any]:
         if not isinstance(typers := getattr(parameter, "get_runtime_param", None), _Coercion | None):
             parameter.get_runtime_param = _Coercion(typers)
         if isinstance(parameter, TyperArgument):
-            parameter.display_type_rich = lambda _: None  # in place of `<str>`  # pyright: ignore[reportAttributeAccessIssue]
+            parameter.display_type_rich = lambda ctx: None  # in place of `<str>`  # pyright: ignore[reportAttributeAccessIssue]
         elif "--help" in parameter.opts:
             parameter.metavar = ""
     return parameters
