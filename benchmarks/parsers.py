@@ -189,7 +189,6 @@ PARSERS: dict[str, Parser] = {
     "what is asked": lambda text: questions.term_asked(text[:QUESTION]),
     "said at once": questions.said_at_once,
     "defined in a sentence": TERM.defined_in,
-    "explained in passing": lambda text: TERM.stands_beside("spell", text),
     "defined in a passage": lambda text: trail.defined(TERM, [Passage("1", text, "Title", "")]),
     "list below a sentence": lambda text: quoting.with_what_follows(f"Do this:\n{text}", 8),
     "quotation": lambda text: quoting.quoted(text, "[1]"),

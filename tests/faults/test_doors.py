@@ -13,6 +13,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 from hypothesis import strategies as st
+from starlette.routing import Mount
 from tests.faults.fuzzing import TIMEOUT, fuzz
 from tests.faults.test_fuzz import JSON, TEXT
 from tests.server.desk import furnish, serving
@@ -58,6 +59,9 @@ def doors(routes: Iterable[Any]) -> Iterator[Door]:
         inner = getattr(route, "original_router", None)
         if inner is not None:
             yield from doors(inner.routes)
+            continue
+        if isinstance(route, Mount):
+            yield Door(f"{route.path}/{{name}}", "GET")
             continue
         wanted = getattr(route, "dependant", None)
         asks = tuple(one.alias for one in wanted.query_params) if wanted else ()

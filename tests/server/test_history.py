@@ -13,6 +13,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -145,7 +146,7 @@ async def test_a_clock_that_jumps_ahead_forgets_nothing_at_once(tmp_path: Path, 
     monkeypatch.setattr(time, "time", lambda: right() + ahead[0])
     monkeypatch.setattr(service.asyncio, "sleep", sleep)
     with pytest.raises(asyncio.CancelledError):
-        await service._clean(lambda: [history], 90)  # pyright: ignore[reportPrivateUsage]
+        await service._clean(SimpleNamespace(everyone=[SimpleNamespace(history=history)]), 90)
     monkeypatch.undo()
     assert slept == [3_600, 86_400]
     assert len(await history.list()) == 1

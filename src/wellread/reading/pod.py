@@ -12,6 +12,7 @@ _COMMAND = re.compile(r"=([a-z]\w*)[ \t]*(.*)", re.DOTALL)
 _INNER = re.compile(r"([A-Z])(?:<([^<>]*)>|<<+\s(.{0,500}?)\s>>+)", re.DOTALL)
 _ENTITIES = {"sol": "/", "verbar": "|"}  # beside those of HTML
 _DEEPEST = 8
+_TERMS = 1_000  # characters of what is explained together
 _ASIDE = frozenset({"html", "latex", "roff", "man", "comment", "tex", "xml"})  # formats that =begin names
 
 
@@ -32,7 +33,7 @@ def read_pod(text: str, url: str, name: str = "") -> Page:
         elif command == "back":
             made.flush()
             depth = max(depth - 1, 0)
-        elif command == "item" and made.kind == "entry" and not made.lines:  # explained together
+        elif command == "item" and made.kind == "entry" and not made.lines and len(made.term) < _TERMS:  # explained together
             made.term, made.depth = ", ".join(filter(None, (made.term, said))), depth
         elif command == "item":
             made.begin("entry", term=f"{said}." if said.isdecimal() else said, depth=depth)

@@ -35,6 +35,7 @@ class Attribution:
         self._passages = passages
         self._words: dict[int, set[str]] = {}
         self._tail = ""  # from the start of the sentence being written
+        self._spans: list[tuple[int, int]] = []  # its sentences, found once: at each end anew takes time with the square
         self._shown = 0  # characters of the tail that are out already
         self._from = 0  # where to look for the next possible end in the tail
 
@@ -58,6 +59,7 @@ class Attribution:
 
     def _fed(self, piece: str) -> str:
         self._tail += piece
+        self._spans = []
         words = list(iter(self._next, None))
         if len(self._tail) > _LONGEST:  # no sentence is that long
             words.append(self._show(len(self._tail)))
@@ -79,9 +81,9 @@ class Attribution:
         if self._goes_on(match.end(), match[0]):
             self._from = match.end()
             return self._show(match.start())
-        spans = sentences(self._tail)
-        first = next((span for span in spans if span[1] > match.start()), None)
-        if first is None or first == spans[-1] or first[1] > match.end() + _CLOSING:
+        self._spans = self._spans or sentences(self._tail)
+        first = next((span for span in self._spans if span[1] > match.start()), None)
+        if first is None or first == self._spans[-1] or first[1] > match.end() + _CLOSING:
             self._from = match.end()
             return self._show(match.start())
         words = self._show(first[1]) + self._number(self._tail[slice(*first)])
@@ -95,6 +97,7 @@ class Attribution:
 
     def _forget(self, end: int) -> None:
         self._tail, self._shown, self._from = self._tail[end:], 0, 0
+        self._spans = [(start - end, last - end) for start, last in self._spans if start >= end]
 
     def _show(self, end: int) -> str:
         if end <= self._shown:
