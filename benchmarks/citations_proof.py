@@ -97,7 +97,7 @@ class Check:
         marks = "".join(f" [{place}]" for place in run.passages)
         texts = [f"{text}{marks}" for text in item.sentences]
         answer = await run.answer(" ".join(texts))
-        again = await proofread(run, answer, self.model)
+        again = await run.answer(" ".join(texts), proof=lambda read: proofread(run, read, self.model))
         for notice in seen:
             if isinstance(notice, Notice):
                 print(notice.message, file=sys.stderr)
