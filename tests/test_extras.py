@@ -44,9 +44,9 @@ def test_a_small_installation_indexes_and_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "extra"),
     [
-        (["ask", "Who?", "--model", "openai:gpt-x"], "openai"),
-        (["ask", "Who?", "--model", "anthropic:claude-x"], "anthropic"),
-        (["ask", "Who?", "--model", "ollama:qwen"], "openai"),
+        (["ask", "Who?", "--strategy", "iterative", "--model", "openai:gpt-x"], "openai"),
+        (["ask", "Who?", "--strategy", "iterative", "--model", "anthropic:claude-x"], "anthropic"),
+        (["ask", "Who?", "--strategy", "iterative", "--model", "ollama:qwen"], "openai"),
         (["index", "build", "table.parquet", "--output", "index"], "scale"),
     ],
 )

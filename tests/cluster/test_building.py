@@ -87,6 +87,7 @@ def equal_to_one(alone: Path, shards: list[Path]) -> bool:
     return found == rows_of(alone)
 
 
+@pytest.mark.slow
 def test_parts_together_are_the_input(tmp_path: Path) -> None:
     source = write_documents(tmp_path / "notes", 30)
     how = InputOptions()

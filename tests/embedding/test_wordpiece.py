@@ -58,6 +58,7 @@ def _files(part: str) -> list[Path]:
     return sorted((ROOT / "src" / "wellread").glob(part))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codes", [range(0x3400), range(0xA000, 0x20000), range(0x2F000, 0x30000), range(0xE0000, 0xE0200)])
 def test_every_character(codes: range) -> None:
     """What `bert.json` says of each, together with what this Python knows; the rest are ideographs, and of nobody."""

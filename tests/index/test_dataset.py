@@ -234,6 +234,7 @@ async def test_a_data_set_that_fills_the_memory_ends_only_the_process_that_reads
         await build(tmp_path / "index", DatasetFeed(tmp_path))
 
 
+@pytest.mark.slow
 async def test_flipped_bits_of_a_data_set_are_told_or_make_no_difference(tmp_path: Path) -> None:
     await create(tmp_path / "whole", feed(numbered(300)))
     kept = (tmp_path / "whole" / "part-00000.parquet").read_bytes()
@@ -299,6 +300,7 @@ def foreign(folder: Path, rows: int = 50) -> np.ndarray:
     return vectors
 
 
+@pytest.mark.slow
 async def test_a_data_set_is_embedded_anew_where_an_embedder_is_named_and_an_index_takes_its_vectors(tmp_path: Path) -> None:
     folder = tmp_path / "given"
     folder.mkdir()
@@ -319,6 +321,7 @@ async def test_a_data_set_is_embedded_anew_where_an_embedder_is_named_and_an_ind
     assert (index.manifest.embedder, index.by_meaning(vectors[7], 1)[0][0]) == ("some-model", 7)
 
 
+@pytest.mark.slow
 async def test_an_embedded_data_set_of_the_hub_brings_its_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = foreign(tmp_path)
     listed = ["README.md", "en/test/0.parquet", "en/train/x.parquet", "de/train/0.parquet"]

@@ -65,6 +65,7 @@ class Agrees(AnswerReader):
         return [Judgement(carried=True, sure=True)] * len(claims)
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.no_cover
 async def test_what_is_contradicted_at_low_effort_passes_at_none(given: list[Passage]) -> None:
@@ -77,6 +78,7 @@ async def test_what_is_contradicted_at_low_effort_passes_at_none(given: list[Pas
     assert sum(is_vetoed(one) for one in nots) >= 0.85 * len(nots)
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 def test_true_sentences_are_rarely_flagged(given: list[Passage]) -> None:
     true = unchanged(given)
