@@ -92,7 +92,7 @@ def test_info(name: str) -> None:
         ("heading1", "Lamps"),
         ("paragraph", "A manual."),
         ("heading2", "1 Oil"),
-        ("paragraph", "Fill it (Whale oil for which) each evening.  Index."),
+        ("paragraph", "Fill it (see Whale oil, for which) each evening.  See Index."),
         ("code", "lamp --fill\nlamp --light"),
         ("entry1", "'-q', '--quiet': Say nothing, whatever happens."),
         ("heading3", "1.1 Whale"),

@@ -14,7 +14,7 @@ from wellread.types import Block, Page
 _MENU = "\n* Menu:"  # ends a node
 _ENTRY = "\nINFO-DIR-SECTION"  # for the list of all manuals
 _INDEX = "\x08[inde"  # what is left of its mark; what stands there leads elsewhere
-_NOTE = re.compile(r"\*[Nn]ote\s+([^:]{1,200}?)(?:::|:\s*(?:\([^)]{1,100}\))?[^.,]{0,200}[.,])", re.DOTALL)
+_NOTE = re.compile(r"(\(?)\*([Nn])ote\s+([^:]{1,200}?)(?:::|:\s*(?:\([^)]{1,100}\))?[^.,]{0,200}([.,]))", re.DOTALL)
 _OF_CODE = frozenset("(){};=")
 _BRACED = frozenset("{};")
 _BULLET = re.compile(r"[*•-]\s+|\d{1,3}\.\s+|[A-Za-z][.)]\s+")
@@ -33,9 +33,15 @@ def _of_node(node: str) -> Iterator[Block]:
     head, _, body = node.removeprefix("\n").partition("\n")
     if not head.startswith("File: ") or "Node: " not in head or _INDEX in body:
         return
-    text = _NOTE.sub(lambda found: " ".join(found[1].split()), body.partition(_MENU)[0])
+    text = _NOTE.sub(_see, body.partition(_MENU)[0])
     for block in blocks_of(text, _RULES):
         yield from _finer(block) if block.kind == "paragraph" else (block,)
+
+
+def _see(note: re.Match[str]) -> str:
+    """A cross-reference in words: one that begins a sentence or stands in brackets says "see" by its mark alone."""
+    see = "See " if note[2] == "N" else "see " if note[1] else ""
+    return f"{note[1]}{see}{' '.join(note[3].split())}{note[4] or ''}"
 
 
 def _finer(block: Block) -> Iterator[Block]:
