@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,13 @@ def test_all_of_it_where_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureF
     with ticking(False, PICTURES, verbose=True):
         pass
     assert capsys.readouterr().err.count("not read: ") == 209
+
+
+@pytest.mark.parametrize("stopped", [KeyboardInterrupt, asyncio.CancelledError])  # outside of the loop, and within
+def test_who_stops_it_is_told_how_it_goes_on(stopped: type[BaseException], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(stopped), ticking(go_on="the same command goes on"):
+        raise stopped
+    assert capsys.readouterr().err == "the same command goes on\n"
 
 
 def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:

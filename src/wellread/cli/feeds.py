@@ -6,8 +6,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -49,7 +49,7 @@ def ticking(
     ticker = Ticker(silent)
     try:
         yield ticker
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, KeyboardInterrupt):
         ticker.end()
         if go_on:
             note(go_on)
@@ -193,14 +193,19 @@ def kit_of_settings() -> aclosing[parts.Parts]:
     return aclosing(Parts(options.load()))
 
 
-@asynccontextmanager
-async def working(
+@contextmanager
+def working(
     silent: bool, unreadable: Sequence[str] | None = None, go_on: str = "", verbose: bool = False, report: Path | None = None
-) -> AsyncGenerator[tuple[Parts, Ticker]]:
-    """The parts that settings name, and progress: see `ticking`."""
-    with ticking(silent, unreadable, go_on=go_on, verbose=verbose, report=report) as ticker:
-        async with kit_of_settings() as kit:
-            yield kit, ticker
+) -> Generator[tuple[Parts, Ticker, asyncio.Runner]]:
+    """The parts that settings name, progress (see `ticking`), and the loop that both are for."""
+    from wellread.parts import Parts
+
+    with asyncio.Runner() as loop, ticking(silent, unreadable, go_on=go_on, verbose=verbose, report=report) as ticker:
+        kit = Parts(options.load())
+        try:
+            yield kit, ticker, loop
+        finally:
+            loop.run(kit.aclose())
 
 
 def feed(inputs: list[str], kit: Parts, embedder: str | None, how: InputOptions, *, embed: bool = False) -> Feed:

@@ -84,12 +84,10 @@ def build(
         build_on_ray(order, output, ray, verbose=verbose, report=report, as_json=as_json)
         return
 
-    async def work() -> Manifest:
-        how = BuildOptions(words=words, resume=resume, device=device, vectors=not words_only)
-        async with feeds.working(as_json, read.unreadable, _go_on(folder), verbose, report) as (kit, ticker):
-            return await make(folder, feeds.feed(inputs, kit, embedder, read), how, ticker)
-
-    _done(asyncio.run(work()), folder, as_json, len(read.documents), len(read.unreadable or ()))
+    how = BuildOptions(words=words, resume=resume, device=device, vectors=not words_only)
+    with feeds.working(as_json, read.unreadable, _go_on(folder), verbose, report) as (kit, ticker, loop):
+        made = loop.run(make(folder, feeds.feed(inputs, kit, embedder, read), how, ticker))
+    _done(made, folder, as_json, len(read.documents), len(read.unreadable or ()))
 
 
 @app.command()
@@ -115,15 +113,11 @@ def add(
     from wellread.index.build import add as append
     from wellread.sources.index import embedder_spec
 
-    read = feeds.reading(tokens, overlap, column, None, follow_links=follow_links)
-
-    async def work() -> Manifest:
-        known = manifest.load(folder).embedder
-        async with feeds.working(as_json, read.unreadable, f"{folder} is as it was before", verbose, report) as (kit, ticker):
-            source = feeds.feed(inputs, kit, embedder_spec(known, embedder, kit), read)
-            return await append(folder, source, BuildOptions(vectors=not words_only), ticker)
-
-    _done(asyncio.run(work()), folder, as_json)
+    read, known = feeds.reading(tokens, overlap, column, None, follow_links=follow_links), manifest.load(folder).embedder
+    with feeds.working(as_json, read.unreadable, f"{folder} is as it was before", verbose, report) as (kit, ticker, loop):
+        source = feeds.feed(inputs, kit, embedder_spec(known, embedder, kit), read)
+        made = loop.run(append(folder, source, BuildOptions(vectors=not words_only), ticker))
+    _done(made, folder, as_json)
 
 
 @app.command()
@@ -138,13 +132,10 @@ def embed(folder: Folder, embedder: str | None = feeds.EMBEDDER, as_json: option
     from wellread.index.vectors import embed as make
     from wellread.sources.index import embedder_for
 
-    async def work() -> Manifest:
-        known = manifest.load(folder).embedder
-        async with feeds.working(as_json, go_on=_go_on(folder)) as (kit, ticker):
-            with disk_errors(folder), writing(folder):
-                return await make(folder, folder, embedder_for(known, embedder, kit), progress=ticker)
-
-    _done(asyncio.run(work()), folder, as_json)
+    known = manifest.load(folder).embedder
+    with feeds.working(as_json, go_on=_go_on(folder)) as (kit, ticker, loop), disk_errors(folder), writing(folder):
+        made = loop.run(make(folder, folder, embedder_for(known, embedder, kit), progress=ticker))
+    _done(made, folder, as_json)
 
 
 @app.command()
@@ -278,13 +269,10 @@ def import_(
     if table is None:
         raise UsageError(f"there are no texts in {folder}: name them with --texts")
 
-    async def work() -> Manifest:
-        go_on = f"{output} is unfinished; go on with the same command and --resume"
-        async with feeds.working(as_json, go_on=go_on) as (kit, ticker):
-            feed = PublishedFeed(folder, table, kit.embedder(embedder).name)
-            return await make(output, feed, BuildOptions(resume=resume), ticker)
-
-    made = asyncio.run(work())
+    go_on = f"{output} is unfinished; go on with the same command and --resume"
+    with feeds.working(as_json, go_on=go_on) as (kit, ticker, loop):
+        feed = PublishedFeed(folder, table, kit.embedder(embedder).name)
+        made = loop.run(make(output, feed, BuildOptions(resume=resume), ticker))
     _done(made, output, as_json)
     if not as_json:
         say(f"it is searched with {made.embedder}: --source index:{output}?embedder={made.embedder}")
@@ -423,16 +411,12 @@ def create(
 
     feeds.apart(inputs, output)
     how = feeds.reading(tokens, overlap, column, config)
-
-    async def work() -> int:
-        go_on = f"{output} is unfinished; the same command goes on after its last file"
-        async with feeds.working(as_json, how.unreadable, go_on) as (kit, ticker):
-            source = feeds.feed(inputs, kit, embedder, how, embed=True)
-            return await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker)
-
     if ray is not None:
         rows, unreadable = data_set_on_ray(feeds.order(inputs, embedder, 1, how), output, ray, as_json)
     else:
-        rows, unreadable = asyncio.run(work()), how.unreadable
+        go_on = f"{output} is unfinished; the same command goes on after its last file"
+        with feeds.working(as_json, unreadable := how.unreadable, go_on) as (kit, ticker, loop):
+            source = feeds.feed(inputs, kit, embedder, how, embed=True)
+            rows = loop.run(write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker))
     facts = {"rows": rows, "output": str(output), "unreadable": unreadable}
     tell(as_json, facts, f"{counted(rows, 'passage', 'passages')} in {output}")
