@@ -98,9 +98,9 @@ class Sqlite:
             self.writer.execute("PRAGMA journal_mode = WAL")
             self.writer.execute("PRAGMA synchronous = NORMAL")
             migrate(self.writer)
-            _interrupt(self.writer)
+            self.write([_interrupted()])
             self.reader = connect(self.path)
-        except (sqlite3.DatabaseError, OSError) as problem:
+        except (sqlite3.DatabaseError, OSError, Unreachable) as problem:
             raise DamagedFile(f"{self.path}: the history cannot be opened: {problem}") from None
 
     def write(self, group: Sequence[Sequence[Job]]) -> list[int]:
@@ -110,13 +110,8 @@ class Sqlite:
             self.writer.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as problem:
             raise Unreachable(problem) from None
-        try:
-            counts = [sum(self.writer.execute(sql, values).rowcount for sql, values in jobs) for jobs in group]  # pyright: ignore[reportArgumentType]
-            self.writer.execute("COMMIT")
-        finally:
-            if self.writer.in_transaction:  # SQLite ends one itself when the disk is full
-                self.writer.execute("ROLLBACK")
-        return counts
+        with self.writer:  # which knows that SQLite ends a transaction itself when the disk is full
+            return [sum(self.writer.execute(sql, values).rowcount for sql, values in jobs) for jobs in group]  # pyright: ignore[reportArgumentType]
 
     def read(self, sql: str, values: Values) -> list[Row]:
         assert self.reader is not None
@@ -162,12 +157,10 @@ def connect(path: Path | str) -> sqlite3.Connection:
     return connection
 
 
-def _interrupt(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
+def _interrupted() -> Sequence[Job]:
     number = "(SELECT COALESCE(MAX(number), -1) + 1 FROM events WHERE run = runs.id)"
-    connection.execute(f"INSERT OR IGNORE INTO events SELECT id, {number}, ? FROM runs WHERE state = 'running'", (ENDED,))
-    connection.execute("UPDATE runs SET state = 'interrupted', finished = ? WHERE state = 'running'", (time.time(),))
-    connection.execute("COMMIT")
+    ends = f"INSERT OR IGNORE INTO events SELECT id, {number}, ? FROM runs WHERE state = 'running'", (ENDED,)
+    return ends, ("UPDATE runs SET state = 'interrupted', finished = ? WHERE state = 'running'", (time.time(),))
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -176,15 +169,9 @@ def migrate(connection: sqlite3.Connection) -> None:
     if version > len(MIGRATIONS):
         raise DamagedFile("the history was written by a newer version of wellread")
     for number, statements in enumerate(MIGRATIONS[version:], version + 1):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            for statement in statements:
+        with connection:
+            for statement in ("BEGIN IMMEDIATE", *statements, f"PRAGMA user_version = {number}"):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {number}")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
 
 
 PATIENCE = 5.0  # seconds in which a database that restarts may come back before anybody is told
@@ -368,15 +355,8 @@ class _Line:
 
 def _written(connection: psycopg.Connection[Row], group: Sequence[Sequence[Job]]) -> list[int]:
     """In as many round trips however many statements there are."""
-    connection.execute(b"BEGIN")
-    try:
-        with connection.pipeline():
-            sent = [[connection.execute(_own(sql), _sent(values)) for sql, values in jobs] for jobs in group]
-    except _errors().Error as problem:
-        if problem.sqlstate is not None:  # else there is nobody to tell
-            connection.execute(b"ROLLBACK")
-        raise
-    connection.execute(b"COMMIT")
+    with connection.transaction(), connection.pipeline():
+        sent = [[connection.execute(_own(sql), _sent(values)) for sql, values in jobs] for jobs in group]
     return [sum(cursor.rowcount for cursor in cursors if cursor.description is None) for cursors in sent]  # rows that changed
 
 

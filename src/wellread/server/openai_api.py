@@ -33,6 +33,7 @@ router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 _GONE = shapes.refusals(400, 404, 422, error=openai_format.ERROR)
 ResponseId = Annotated[str, Path(max_length=200, examples=["resp_q3J0vXo2mA9k"])]
 _RESPONSE = {"type": "object", "required": ["id", "object", "created_at", "status", "output"]}
+_CHATS = [{"model": "wellread", "messages": [{"role": "user", "content": "Who invented the telescope?"}]}]
 _EXAMPLES = [
     {"model": "wellread", "input": "Who invented the telescope?"},
     {
@@ -72,21 +73,22 @@ class StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class ChatRequest(BaseModel):
-    model_config = ConfigDict(
-        extra="ignore",
-        json_schema_extra={
-            "examples": [{"model": "wellread", "messages": [{"role": "user", "content": "Who invented the telescope?"}]}]
-        },
-    )
-    model: str = Field(PREFIX, max_length=200)
-    messages: Annotated[list[Message], Field(min_length=1, max_length=500)]
+class Asked(BaseModel):
+    """What both kinds of requests have. Fields that are not named have no meaning and are left aside."""
+
+    model_config = ConfigDict(extra="ignore")
+    model: str = Field(PREFIX, max_length=200, description="`wellread`, or `wellread/STRATEGY`; see /v1/models.")
     stream: bool | None = None
-    stream_options: StreamOptions | None = None
-    n: int | None = None
-    store: bool | None = None
+    store: bool | None = Field(None, description="Keep the run in the history, so that others can follow it; the default.")
     sources: list[str] | None = Field(None, max_length=50, description="Where to search, by the names of `/api/menu`.")
     marks: Marks | None = Field(None, description="`none`: sentences that are not carried get no mark in the text.")
+
+
+class ChatRequest(Asked):
+    model_config = ConfigDict(json_schema_extra={"examples": cast("Any", _CHATS)})
+    messages: Annotated[list[Message], Field(min_length=1, max_length=500)]
+    stream_options: StreamOptions | None = None
+    n: int | None = None
 
     def wish(self, menu: Menu) -> tuple[AskRequest, Turns]:
         """The last user message, and what was said before it."""
@@ -237,19 +239,12 @@ def _kind(item: object) -> str:
 Item = Annotated[Annotated[InputMessage, Tag("message")] | Annotated[OtherItem, Tag("other")], Discriminator(_kind)]
 
 
-class ResponseRequest(BaseModel):
-    """Fields that are not named here have no meaning and are left aside."""
-
-    model_config = ConfigDict(extra="ignore", json_schema_extra={"examples": cast("Any", _EXAMPLES)})
-    model: str = Field(PREFIX, max_length=200, description="`wellread`, or `wellread/STRATEGY`; see /v1/models.")
+class ResponseRequest(Asked):
+    model_config = ConfigDict(json_schema_extra={"examples": cast("Any", _EXAMPLES)})
     input: str | Annotated[list[Item], Field(min_length=1, max_length=500)] = Field(
         description="The question, or messages, of which the last is the question."
     )
-    stream: bool | None = None
-    store: bool | None = Field(None, description="Keep the run in the history, so that others can follow it; the default.")
     previous_response_id: str | None = Field(None, max_length=200, description="The response that this one follows up on.")
-    sources: list[str] | None = Field(None, max_length=50, description="Where to search, by the names of `/api/menu`.")
-    marks: Marks | None = Field(None, description="`none`: sentences that are not carried get no mark in the text.")
     background: bool | None = Field(None, description="Not possible here; `POST /api/runs` begins such a run.")
     conversation: Any = Field(None, description="Not possible here; send `previous_response_id` or the messages.")
 

@@ -20,6 +20,7 @@ from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -280,17 +281,15 @@ class Wall:
         body = bytearray()
         try:
             async with asyncio.timeout(seconds):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return Response(status_code=400)
-                    body += message.get("body", b"")
+                async for piece in Request(scope, receive).stream():
+                    body += piece
                     if len(body) > most:
                         return _too_large(scope["path"], most)
-                    if not message.get("more_body"):
-                        return _replay(bytes(body), receive)
+        except ClientDisconnect:
+            return Response(status_code=400)
         except TimeoutError:
             return error(scope["path"], 408, "the request came too slowly")
+        return _replay(bytes(body), receive)
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -338,13 +337,9 @@ def _counted(receive: Receive, most: int) -> Receive:
 
 def _replay(body: bytes, receive: Receive) -> Receive:
     """Hand the body over once, then whatever the client does next (it leaves)."""
-    given = False
+    given: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Message:
-        nonlocal given
-        if not given:
-            given = True
-            return {"type": "http.request", "body": body, "more_body": False}
-        return await receive()
+        return given.pop() if given else await receive()
 
     return again

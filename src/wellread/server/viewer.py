@@ -242,12 +242,6 @@ def link(one: Placed, words: str, base: str) -> dict[str, str | None]:
     if not is_file(url):
         return {"url": one.url, "link": one.url}
     own = url if url.startswith("/") else Place(one.source, one.document or "").path()
-    words = _beginning(words)
+    words = words if len(words) <= _LONGEST else words[:_LONGEST].rpartition(" ")[0] or words[:_LONGEST]
     at = f"{'&' if '?' in own else '?'}{urlencode({'words': words})}#{WORDS}" if words else ""
     return {"url": own, "link": f"{base.rstrip('/')}{own}{at}"}
-
-
-def _beginning(words: str) -> str:
-    if len(words) <= _LONGEST:
-        return words
-    return words[:_LONGEST].rpartition(" ")[0] or words[:_LONGEST]
