@@ -142,7 +142,7 @@ async def _overhead(scratch: Path, one: LocalIndex, texts: Sequence[str]) -> dic
     here: list[float] = []
     there: list[float] = []
     bare: list[float] = []
-    (shard,) = (member.peer for member in many.members)
+    (shard,) = many.peers
     for number, text in enumerate((*texts[:30], *texts)):
         begun = time.perf_counter()
         await one.search(text, embedder, 10)

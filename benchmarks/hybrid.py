@@ -91,9 +91,9 @@ async def measure(name: str, limit: int, hops: bool) -> dict[str, float]:
         index = LocalIndex.open(folder)
         gold = [questions[i]["gold"] for i in chosen]
         asked = [questions[i]["question"] for i in chosen]
-        names = lambda found: [[index.passage(row).id for row, _ in rows] for rows in found]  # noqa: E731
-        result |= scores("bm25", names([index.by_words(text, 20) for text in asked]), gold)
-        result |= scores("dense", names([index.by_meaning(vectors[i], 100)[:20] for i in chosen]), gold)
+        names = lambda found: [[index.passage(row).id for row in rows.tolist()] for rows in found]  # noqa: E731
+        result |= scores("bm25", names([index.by_words(text, 20)[0] for text in asked]), gold)
+        result |= scores("dense", names([index.by_meaning(vectors[i], 100)[0][:20] for i in chosen]), gold)
         for fusion in ("ranks", "scores"):
             options = SearchOptions(fusion=fusion)
             found = [await index.search(text, embedder, 20, options) for text in asked]

@@ -200,7 +200,7 @@ def recall(found: list[list[int]], truth: np.ndarray) -> float:
 
 def rows_of(index: LocalIndex, query: np.ndarray, mode: str) -> list[int]:
     options = SearchOptions(mode=mode)  # pyright: ignore[reportArgumentType]
-    return [row for row, _ in index.by_meaning(query, TOP, options)]
+    return index.by_meaning(query, TOP, options)[0].tolist()
 
 
 class Recipe:

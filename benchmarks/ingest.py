@@ -130,7 +130,7 @@ def first_search(folder: Path, work: Path) -> float:
     building = subprocess.Popen([WELLREAD, "index", "build", str(folder), "-o", str(index)], stderr=subprocess.DEVNULL)
     try:
         while building.poll() is None:
-            if (index / "manifest.json").exists() and LocalIndex.open(index).by_words("license", 1):
+            if (index / "manifest.json").exists() and len(LocalIndex.open(index).by_words("license", 1)[0]):
                 return time.perf_counter() - begun
             time.sleep(0.01)
         raise RuntimeError("the build has ended before anything was found")

@@ -44,7 +44,7 @@ def test_everything_else_passes(problem: BaseException) -> None:
 
 @pytest.mark.parametrize("limit", [2, 10**9, MORE_THAN_MEMORY, 10**30])
 def test_a_search_for_more_than_there_is_finds_what_there_is(folder: Path, limit: int) -> None:
-    assert {row for row, _ in Words.open(folder).search("moon", limit)} == {0, 1}
+    assert set(Words.open(folder).search("moon", limit)[0].tolist()) == {0, 1}
 
 
 def test_a_panic_inside_a_search_is_typed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

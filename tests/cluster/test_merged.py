@@ -13,7 +13,7 @@ from tests.index.embedders import WordEmbedder
 from tests.index.test_change import feed
 
 from wellread.cluster import sharded
-from wellread.cluster.merged import LocalPeer, Member, MergedIndex, ShardGone, open_folder
+from wellread.cluster.merged import LocalPeer, MergedIndex, Peer, ShardGone, open_folder
 from wellread.cluster.reshard import shard_index
 from wellread.cluster.shard import Candidates, Shard, Wanted
 from wellread.cluster.sharded import shard_of
@@ -46,9 +46,9 @@ async def both(tmp_path: Path, count: int = 4) -> tuple[LocalIndex, MergedIndex]
     return LocalIndex.open(tmp_path / "one"), open_folder(tmp_path / "many")
 
 
-def local(member: Member) -> Shard:
-    assert isinstance(member.peer, LocalPeer)
-    return member.peer.shard
+def local(peer: Peer) -> Shard:
+    assert isinstance(peer, LocalPeer)
+    return peer.shard
 
 
 def queries(count: int) -> list[str]:
@@ -83,9 +83,9 @@ async def test_the_mean_length_of_a_shard_does_not_matter(tmp_path: Path) -> Non
     """Without the statistics of the whole the scores differ: this is what they are for."""
     one, many = await both(tmp_path)
     text = "salt winter bridge"
-    wanted = dict(one.by_words(text, 20))
-    apart = [dict(local(member).index.by_words(text, 20)) for member in many.members]
-    assert not any(abs(max(part.values()) - max(wanted.values())) < 1e-4 for part in apart)
+    _, wanted = one.by_words(text, 20)
+    apart = [local(peer).index.by_words(text, 20)[1] for peer in many.peers]
+    assert not any(abs(part.max() - wanted.max()) < 1e-4 for part in apart)
 
 
 async def test_documents_are_not_split_and_titles_are_found(tmp_path: Path) -> None:
@@ -109,9 +109,7 @@ class Odd(LocalPeer):
 
 async def test_an_answer_to_another_question_is_told(tmp_path: Path) -> None:
     _, many = await both(tmp_path)
-    first = many.members[0]
-    odd = replace(first, peer=Odd(local(first)))
-    merged = MergedIndex([odd, *many.members[1:]], many.embedder, many.dimensions)
+    merged = MergedIndex(many.content, [Odd(local(many.peers[0])), *many.peers[1:]])
     with pytest.raises(IndexFault, match="something else than it was asked for"):
         await merged.search("river stone cloud", WordEmbedder(), 10)
     many.close()
@@ -124,15 +122,13 @@ async def test_a_shard_that_is_gone_is_said(tmp_path: Path) -> None:
         async def candidates(self, wanted: Wanted) -> Candidates:
             raise ShardGone("no replica of shard 2 answers")
 
-    broken = list(many.members)
-    broken[2] = Member(broken[2].name, broken[2].passages, Gone(local(broken[2])))
-    partial = MergedIndex(broken, many.embedder, many.dimensions)
+    broken = [Gone(local(peer)) if number == 2 else peer for number, peer in enumerate(many.peers)]
+    partial = MergedIndex(many.content, broken)
     outcome = await partial.search("salt winter", WordEmbedder(), 10)
     assert outcome.gone == ("0002",)
-    assert outcome.searched == pytest.approx(1 - broken[2].passages / 900)
+    assert outcome.searched == pytest.approx(1 - many.content.shards[2].passages / 900)
     assert len(outcome.hits) == 10
-    nobody = [Member(m.name, m.passages, Gone(local(m))) for m in many.members]
-    everywhere = MergedIndex(nobody, many.embedder, many.dimensions)
+    everywhere = MergedIndex(many.content, [Gone(local(peer)) for peer in many.peers])
     with pytest.raises(ShardGone):
         await everywhere.search("salt", WordEmbedder(), 10)
 
@@ -193,9 +189,8 @@ class Counting(LocalPeer):
 
 
 def counting(index: MergedIndex) -> tuple[MergedIndex, list[Counting]]:
-    peers = [Counting(local(member)) for member in index.members]
-    members = [Member(m.name, m.passages, peer) for m, peer in zip(index.members, peers, strict=True)]
-    return MergedIndex(members, index.embedder, index.dimensions), peers
+    peers = [Counting(local(peer)) for peer in index.peers]
+    return MergedIndex(index.content, peers), peers
 
 
 async def test_a_query_asks_each_shard_once(tmp_path: Path) -> None:
@@ -231,11 +226,9 @@ async def test_a_shard_that_goes_between_two_calls_is_said(tmp_path: Path, monke
             found = await super().candidates(wanted)
             return replace(found, lines=tuple(self.shard.lines(found.columns["rows"].tolist())))
 
-    members = list(many.members)
-    members[1] = Member("0001", members[1].passages, Going(local(members[1])))
-    others = [m if isinstance(m.peer, Going) else Member(m.name, m.passages, Generous(local(m))) for m in members]
-    for some in (members, others):  # also where it is the only one that is asked twice
-        outcome = await MergedIndex(some, many.embedder, many.dimensions).search("salt winter bridge", WordEmbedder(), 10)
+    for kind in (LocalPeer, Generous):  # also where it is the only one that is asked twice
+        peers = [(Going if number == 1 else kind)(local(peer)) for number, peer in enumerate(many.peers)]
+        outcome = await MergedIndex(many.content, peers).search("salt winter bridge", WordEmbedder(), 10)
         assert (outcome.gone, len(outcome.hits)) == (("0001",), 10)
 
 

@@ -16,7 +16,7 @@ from tests.services import swift
 
 from wellread.cluster import sharded
 from wellread.cluster.building import build as build_by_many
-from wellread.cluster.merged import LocalPeer, Member, MergedIndex
+from wellread.cluster.merged import LocalPeer, MergedIndex
 from wellread.cluster.reshard import shard_index
 from wellread.cluster.shard import Shard
 from wellread.cluster.sharded import Place
@@ -66,8 +66,7 @@ def test_shards_are_put_there_fetched_once_and_checked(
     content = sharded.load(place)
     homes = [sharded.shard_at_hand(place, number) for number in range(2)]
     assert all(home.is_relative_to(tmp_path) for home in homes)
-    members = [Member(e.name, e.passages, LocalPeer(Shard(home))) for e, home in zip(content.shards, homes, strict=True)]
-    asyncio.run(agree(LocalIndex.open(indexes[0]), MergedIndex(members, content.embedder, content.dimensions)))
+    asyncio.run(agree(LocalIndex.open(indexes[0]), MergedIndex(content, [LocalPeer(Shard(home)) for home in homes])))
 
     times = {path: path.stat().st_mtime_ns for path in homes[0].rglob("*") if path.is_file() and path.name != "manifest.json"}
     damaged = homes[0] / "beside/ordinals"
@@ -79,7 +78,7 @@ def test_shards_are_put_there_fetched_once_and_checked(
 
 
 def test_what_is_not_there_and_keys_in_an_address_are_said(store: str, indexes: tuple[Path, Path]) -> None:
-    with pytest.raises(IndexFault, match=r"nothing/shards\.json.* cannot be read"):
+    with pytest.raises(IndexFault, match=r"nothing.* is not a sharded index \(no shards\.json\)"):
         sharded.load(swift.address(store, "shelf/nothing"))
     with pytest.raises(IndexFault, match="cannot be written"):
         sharded.publish(indexes[1], swift.address(store, "no-such-bucket/letters"))

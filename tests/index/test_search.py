@@ -190,7 +190,8 @@ async def test_as_many_candidates_are_read_again_as_the_multiplier_says(tmp_path
     index = await make(tmp_path, [Passage(str(n), f"word{n} thing{n % 7} other{n % 11}") for n in range(2000)])
     vector = (await WordEmbedder().embed(["thing3 word31 other5"], kind="query"))[0]
     few, many = (
-        index.nearest(vector, 10, SearchOptions(mode="exact", similarity_search_rescore_multiplier=times)) for times in (1, 100)
+        index.by_meaning(vector, 10, SearchOptions(mode="exact", similarity_search_rescore_multiplier=times))
+        for times in (1, 100)
     )
     assert set(few[0].tolist()) != set(many[0].tolist())
     assert few[1].sum() < many[1].sum()

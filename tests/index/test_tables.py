@@ -28,8 +28,8 @@ def test_made_in_parts_they_are_the_same(rows: list[tuple[int, int, int]], block
         np.array(rows, keys.ARRIVAL).tofile(folder / "hashes")
         keys.write_tables(folder, folder / "hashes", len(rows))
         ids = [row[0] for row in rows]
-        assert np.fromfile(folder / keys.IDS, keys.ENTRY).tolist() == whole(ids, list(range(len(rows))), [1] * len(rows))
-        for place, table in ((1, keys.DOCUMENTS), (2, keys.TITLES)):
+        assert np.fromfile(folder / keys.TABLES["id"], keys.ENTRY).tolist() == whole(ids, list(range(len(rows))), [1] * len(rows))
+        for place, table in ((1, keys.TABLES["document"]), (2, keys.TABLES["title"])):
             column = [row[place] for row in rows]
             firsts = [i for i in range(len(rows)) if i == 0 or column[i] != column[i - 1]]
             counts = [end - first for first, end in zip(firsts, [*firsts[1:], len(rows)], strict=False)]

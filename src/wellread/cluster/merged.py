@@ -17,12 +17,13 @@ import numpy as np
 
 from wellread.cluster import sharded
 from wellread.cluster.shard import Candidates, Shard, Wanted
+from wellread.cluster.sharded import Sharded
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import lexical, texts
 from wellread.index.search import Scored, SearchOptions, as_hit, fused, query_vector, readable
 from wellread.index.titles import LOOKED_AT, weigh_titles
 from wellread.protocols import Embedder
-from wellread.questions.languages import ENGLISH, analyser
+from wellread.questions.languages import analyser
 from wellread.types import Hit, Passage
 
 T = TypeVar("T")
@@ -71,23 +72,11 @@ class Outcome:
     gone: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A shard of the whole."""
-
-    name: str
-    passages: int
-    peer: Peer
-
-
 class MergedIndex:
-    """Searches all shards at once."""
+    """Searches all shards at once: those that the content names, in its order."""
 
-    def __init__(
-        self, members: Sequence[Member], embedder: str, dimensions: int, language: str = ENGLISH, words: bool = True
-    ) -> None:
-        self.members = tuple(members)
-        self.embedder, self.dimensions, self.language, self.words = embedder, dimensions, language, words
+    def __init__(self, content: Sharded, peers: Sequence[Peer]) -> None:
+        self.content, self.peers = content, tuple(peers)
 
     async def search(
         self, text: str, embedder: Embedder | None, limit: int = 10, options: SearchOptions | None = None
@@ -96,8 +85,8 @@ class MergedIndex:
         text, depth = readable(text), max(limit, options.similarity_search_top_k_nodes)
         words = tuple(lexical.query_terms(text, self._analyser)) if options.words else ()
         asked = embedder if options.meaning else None
-        vector = await query_vector(text, asked, self.embedder, self.dimensions, "the index")
-        wanted = Wanted(words, None if vector is None else vector.tobytes(), depth, options, len(self.members), limit)
+        vector = await query_vector(text, asked, self.content.embedder, self.content.dimensions, "the index")
+        wanted = Wanted(words, None if vector is None else vector.tobytes(), depth, options, len(self.peers), limit)
         found, missing = await self._everywhere(lambda peer: peer.candidates(wanted))
         ranked = fused_of(list(found.values()), wanted)[: max(LOOKED_AT, wanted.limit)]
         lines, lost = await self._lines([place for place, _ in ranked], found)
@@ -107,14 +96,14 @@ class MergedIndex:
                 text, ranked, lambda place: _read(texts.title_of, lines[place]), lambda place: _passage(lines[place])
             )
         best = tuple(as_hit(_passage(lines[place]), score) for place, score in ranked[:limit])
-        gone = sorted({*missing, *lost})
-        missed, total = (sum(one.passages for one in some) for some in ([self.members[number] for number in gone], self.members))
-        return Outcome(best, 1 - missed / max(1, total), tuple(self.members[number].name for number in gone))
+        gone = [self.content.shards[number] for number in sorted({*missing, *lost})]
+        missed = sum(one.passages for one in gone)
+        return Outcome(best, 1 - missed / max(1, self.content.passages), tuple(one.name for one in gone))
 
     def close(self) -> None:
         """Let go of what is in this process."""
-        for member in self.members:
-            member.peer.close()
+        for peer in self.peers:
+            peer.close()
 
     async def document(self, name: str) -> list[Hit]:
         """All passages of a document, in order."""
@@ -125,7 +114,7 @@ class MergedIndex:
 
     @cached_property
     def _analyser(self) -> lexical.tantivy.TextAnalyzer:
-        return analyser(self.language)
+        return analyser(self.content.language)
 
     async def _all(self, method: str, name: str) -> list[Hit]:
         """The passages that the shards' method gives, with their places in the whole, for a name."""
@@ -149,14 +138,14 @@ class MergedIndex:
         held = {number: np.isin(part.columns["ordinals"], absent) for number, part in found.items()}
         asked = {number: found[number].columns["rows"][mine].tolist() for number, mine in held.items() if mine.any()}
         sent, lost = await self._some(
-            {number: _as_many(self.members[number].peer.lines(rows), len(rows)) for number, rows in asked.items()}
+            {number: _as_many(self.peers[number].lines(rows), len(rows)) for number, rows in asked.items()}
         )
         for number, some in sent.items():
             known.update(zip(found[number].columns["ordinals"][held[number]].tolist(), some, strict=True))
         return known, lost
 
     async def _everywhere(self, call: Callable[[Peer], Awaitable[T]]) -> tuple[dict[int, T], dict[int, ShardGone]]:
-        found, missing = await self._some({number: call(member.peer) for number, member in enumerate(self.members)})
+        found, missing = await self._some({number: call(peer) for number, peer in enumerate(self.peers)})
         if missing and not found:
             raise next(iter(missing.values()))
         return found, missing
@@ -186,10 +175,7 @@ async def _as_many(answer: Awaitable[Sequence[bytes]], count: int) -> Sequence[b
 def open_folder(folder: Path) -> MergedIndex:
     """A sharded index on this machine, all in this process."""
     content = sharded.load(folder)
-    members = [
-        Member(entry.name, entry.passages, LocalPeer(Shard(sharded.check_shard(folder, entry)))) for entry in content.shards
-    ]
-    return MergedIndex(members, content.embedder, content.dimensions, content.language, content.words)
+    return MergedIndex(content, [LocalPeer(Shard(sharded.check_shard(folder, entry))) for entry in content.shards])
 
 
 def _passage(line: bytes) -> Passage:

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from wellread.cluster import sharded
 from wellread.cluster.actors import NAMESPACE, THREADS, EvaluatorActor, RayReplica, ShardActor, find, ray
-from wellread.cluster.merged import Member, MergedIndex
+from wellread.cluster.merged import MergedIndex
 from wellread.cluster.replicas import Known, Patience, ReplicaLost, ReplicatedShard
 from wellread.cluster.sharded import is_address
 from wellread.errors import IndexFault, UsageError, WellreadError
@@ -144,11 +144,8 @@ def open_index(name: str, address: str | None = None, patience: Patience | None 
         raise IndexFault(f"no index {name} is deployed in this cluster (there is: {there}); see: wellread cluster deploy")
     content = sharded.load(_place(module, name, known))
     reached = (Known(partial(_replicas, name, _SHARD, number), RayReplica) for number in range(len(content.shards)))
-    members = [
-        Member(entry.name, entry.passages, ReplicatedShard(entry.name, replicas, patience))
-        for entry, replicas in zip(content.shards, reached, strict=True)
-    ]
-    return MergedIndex(members, content.embedder, content.dimensions, content.language, content.words)
+    peers = [ReplicatedShard(entry.name, known, patience) for entry, known in zip(content.shards, reached, strict=True)]
+    return MergedIndex(content, peers)
 
 
 def _replicas(name: str, kind: str, *first: int) -> list[str]:

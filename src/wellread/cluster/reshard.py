@@ -7,13 +7,11 @@ what the shards are made of is only read.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wellread.cluster import shard, sharded
 from wellread.cluster.shard import Shard
@@ -24,51 +22,28 @@ from wellread.index.build import BuildOptions, build
 from wellread.index.feed import Batch, Feed
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
+from wellread.index.rows import Numbers
 from wellread.index.search import LocalIndex
 from wellread.questions.languages import ENGLISH
 
 _BATCH = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """An index that passages are taken from, and the place of each of its rows in the whole."""
-
-    index: LocalIndex
-    ordinals: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class _Members:
-    """Rows of one new shard, in the order of the whole: from which part, and which row there."""
-
-    parts: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    ordinals: NDArray[np.int64]
-
-    def places(self, span: slice) -> Iterator[tuple[np.int64, np.int64]]:
-        return zip(self.parts[span], self.rows[span], strict=True)
-
-
 class RowsFeed(Feed):
-    """Chosen passages of indexes as the feed of another: nothing is embedded again."""
+    """Chosen passages of indexes (see `_members`) as the feed of another: nothing is embedded again."""
 
-    def __init__(self, parts: Sequence[LocalIndex], members: _Members) -> None:
+    def __init__(self, parts: Sequence[LocalIndex], members: Numbers) -> None:
         self._parts, self._members = parts, members
         content = parts[0].manifest
         self.embedder, self.dimensions = content.embedder, content.dimensions
         self.scale = np.asarray(content.scale, np.float32)
-        self.origin = f"{len(members.rows)} passages of an index"
+        self.origin = f"{len(members)} passages of an index"
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
-        for start in range(skip, len(self._members.rows), _BATCH):
-            yield self._batch(slice(start, start + _BATCH))
-
-    def _batch(self, span: slice) -> Batch:
-        places = [(self._parts[int(part)], int(row)) for part, row in self._members.places(span)]
-        found = [index.vector(row) for index, row in places]
-        passages = [index.passage(row) for index, row in places]
-        return Batch(passages, np.concatenate([one for one, _ in found]), np.concatenate([code for _, code in found]))
+        for start in range(skip, len(self._members), _BATCH):
+            places = [(self._parts[int(part)], int(row)) for _, part, row in self._members[start : start + _BATCH]]
+            rows, codes = zip(*(index.vector(row) for index, row in places), strict=True)
+            yield Batch([index.passage(row) for index, row in places], np.concatenate(rows), np.concatenate(codes))
 
 
 async def shard_index(source: Path, folder: Path, count: int, progress: Progress = silent) -> Sharded:
@@ -76,8 +51,8 @@ async def shard_index(source: Path, folder: Path, count: int, progress: Progress
     with closing(LocalIndex.open(source)) as index:
         if not index.manifest.finished or not index.manifest.vectors:
             raise IndexFault(f"{source} is not finished: not all its passages have vectors (run: wellread index embed {source})")
-        parts = [_Part(index, np.arange(index.manifest.rows, dtype=np.int64))]
-        made, _ = await _put_apart(parts, folder, count, index.manifest.origin, progress)
+        whole = np.arange(index.manifest.rows, dtype=np.int64)
+        made, _ = await _put_apart([index], [whole], folder, count, index.manifest.origin, progress)
     return made
 
 
@@ -90,43 +65,47 @@ async def reshard(source: Path, folder: Path, count: int, progress: Progress = s
         shards = [stack.enter_context(closing(Shard(sharded.check_shard(source, entry)))) for entry in content.shards]
         if any(one.index.manifest.scale != shards[0].index.manifest.scale for one in shards):
             raise IndexFault(f"the shards of {source} are not of one index: their vectors have different scales")
-        parts = [_Part(one.index, one.ordinals) for one in shards]
-        return await _put_apart(parts, folder, count, content.origin, progress)
+        parts, ordinals = [one.index for one in shards], [one.ordinals for one in shards]
+        return await _put_apart(parts, ordinals, folder, count, content.origin, progress)
 
 
 async def _put_apart(
-    parts: Sequence[_Part], folder: Path, count: int, origin: Mapping[str, str], progress: Progress
+    parts: Sequence[LocalIndex],
+    ordinals: Sequence[Numbers],
+    folder: Path,
+    count: int,
+    origin: Mapping[str, str],
+    progress: Progress,
 ) -> tuple[Sharded, int]:
-    members = _members(parts, count)
-    sharded.none_empty(sum(not len(one.rows) for one in members), count)
-    content = parts[0].index.manifest
+    members = _members(parts, ordinals, count)
+    sharded.none_empty(sum(not len(one) for one in members), count)
+    content = parts[0].manifest
     language = content.language or ENGLISH
     homes = [folder / SHARDS / shard_name(number) for number in range(count)]
-    place, states = Place(folder), [manifest.checksum(part.index.folder / manifest.NAME).sha256 for part in parts]
+    place, states = Place(folder), [manifest.checksum(part.folder / manifest.NAME).sha256 for part in parts]
     with place.writing():
         work = place.begun(json.dumps({"shards": count, "parts": states}).encode())
         for number, (home, mine) in enumerate(zip(homes, members, strict=True)):
             if work.content(home.name) is None:
                 how = BuildOptions(words=content.words, language=language)
-                await build(home, RowsFeed([part.index for part in parts], mine), how)
-                shard.write_beside(home, mine.ordinals)
+                await build(home, RowsFeed(parts, mine), how)
+                shard.write_beside(home, mine[:, 0])
                 work.put(home.name, b"")
             progress("shards", number + 1, count)
         shard.share_words(homes)
         entries = tuple(sharded.entry_of(home, home.name) for home in homes)
         about = content.embedder, content.dimensions, content.words
         made = sharded.finish(place, Sharded(*about, entries, origin=origin, language=language))
-    return made, sum(int((one.parts != number).sum()) for number, one in enumerate(members))
+    return made, sum(int((one[:, 1] != number).sum()) for number, one in enumerate(members))
 
 
-def _members(parts: Sequence[_Part], count: int) -> list[_Members]:
-    """Which passages come into which shard."""
+def _members(parts: Sequence[LocalIndex], ordinals: Sequence[Numbers], count: int) -> list[Numbers]:
+    """Of each new shard its passages in the order of the whole: the place of each there, from which part, which row."""
     found: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]  # place in the whole, part, row
     for number, part in enumerate(parts):
-        for row in range(part.index.manifest.rows):
-            if row not in part.index.removed:
-                passage = part.index.passage(row)
+        for row in range(part.manifest.rows):
+            if row not in part.removed:
+                passage = part.passage(row)
                 home = shard_of(passage.document or passage.id, count)
-                found[home].append((int(part.ordinals[row]), number, row))
-    tables = [np.array(sorted(some), np.int64).reshape(-1, 3) for some in found]
-    return [_Members(table[:, 1], table[:, 2], table[:, 0]) for table in tables]
+                found[home].append((int(ordinals[number][row]), number, row))
+    return [np.array(sorted(some), np.int64).reshape(-1, 3) for some in found]

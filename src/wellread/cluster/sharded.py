@@ -90,18 +90,10 @@ def shard_name(number: int) -> str:
 
 def load(where: str | Path) -> Sharded:
     """The manifest of a sharded index in a folder or at an address (`s3://bucket/path`); errors say what to do."""
-    if is_address(where):
-        far = Place(where)
-        if (raw := far.content(NAME)) is None:
-            raise IndexFault(f"{far.named(NAME)} cannot be read: there is no sharded index")
-        return decoded(raw, far.named(NAME))
-    path = Path(where) / NAME
-    try:
-        return decoded(safe_files.content(path, manifest.LARGEST), str(path))
-    except FileNotFoundError:
-        raise IndexFault(f"{where} is not a sharded index (no {NAME})") from None
-    except OSError as problem:
-        raise IndexFault(f"{path} cannot be read: {problem.strerror}") from problem
+    place = Place(where)
+    if (raw := place.content(NAME)) is None:
+        raise IndexFault(f"{where} is not a sharded index (no {NAME})")
+    return decoded(raw, place.named(NAME))
 
 
 def decoded(raw: bytes, named: str) -> Sharded:
@@ -195,6 +187,8 @@ class Place:
         """Content of a file; None where there is none."""
 
         def read() -> bytes:
+            if self._folder is not None:
+                return safe_files.content(self._folder / name, manifest.LARGEST)
             with self._filesystem.open_input_stream(self._inner(name)) as source:
                 return cast("bytes", source.read())
 

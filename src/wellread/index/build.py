@@ -442,7 +442,7 @@ def refuse_known(index: LocalIndex, passages: Sequence[Passage], gone: AbstractS
     """Ids are unique, but for those of forgotten rows."""
     hashes = np.array([hashed(passage.id) for passage in passages], np.uint64)
     for segment in index.segments:
-        for number in segment.ids.among(hashes):
+        for number in segment.tables["id"].among(hashes):
             if not gone >= set(index.find_id(passages[number].id)):
                 raise IndexFault(f"the id {passages[number].id!r} is in the index already: remove it first")
 

@@ -27,7 +27,7 @@ _BLOCK = 4_000_000  # hashes read or sorted at once
 _SMALL = 50_000  # entries of a table that is looked through at once
 _WORD = re.compile(r"\w+")
 _LONGEST, _SHORTEST = 8, 4  # words and characters of a title that is looked for in a text
-IDS, DOCUMENTS, TITLES = "ids.tab", "documents.tab", "titles.tab"
+TABLES = {"id": "ids.tab", "document": "documents.tab", "title": "titles.tab"}  # by the field of a passage
 
 
 def hashed(name: str) -> int:
@@ -114,13 +114,13 @@ def column(arrivals: Path, name: str, rows: int) -> Hashes:
 
 def write_tables(folder: Path, arrivals: Path, rows: int) -> None:
     """The three tables, from the file of hashes in passage order."""
-    _write(folder / IDS, column(arrivals, "id", rows))
-    for kind, name in (("document", DOCUMENTS), ("title", TITLES)):
-        hashes = column(arrivals, kind, rows)
+    _write(folder / TABLES["id"], column(arrivals, "id", rows))
+    for field in ("document", "title"):
+        hashes = column(arrivals, field, rows)
         fresh = np.ones(len(hashes), dtype=bool)
         fresh[1:] = hashes[1:] != hashes[:-1]
         firsts = np.flatnonzero(fresh).astype(np.uint32)
-        _write(folder / name, hashes[firsts], firsts, len(hashes))
+        _write(folder / TABLES[field], hashes[firsts], firsts, len(hashes))
 
 
 def _write(path: Path, hashes: Hashes, firsts: NDArray[np.uint32] | None = None, rows: int = 0) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wellread.errors import DamagedFile, IndexFault, os_errors, panics_as
-from wellread.index.rows import NOTHING, Ranked, in_order, pairs
+from wellread.index.rows import NOTHING, Ranked, in_order
 from wellread.questions.languages import ENGLISH, analyser
 from wellread.text.lexicon import UNSPACED_CLASS
 from wellread.text.places import about
@@ -140,12 +140,8 @@ class Words:
         """The terms of a query, each once."""
         return query_terms(text, self._analyser)
 
-    def search(self, text: str, limit: int) -> list[tuple[int, float]]:
-        """(row, score) of the passages that hold the words, best first (BM25)."""
-        return pairs(self.ranked(text, limit))
-
-    def ranked(self, text: str, limit: int) -> Ranked:
-        """The same as two arrays."""
+    def search(self, text: str, limit: int) -> Ranked:
+        """Rows and scores of the passages that hold the words, best first (BM25)."""
         return self.weighed([(field, term, weight) for term in self.terms(text) for field, weight in FIELDS.items()], limit)
 
     def weighed(self, parts: Sequence[tuple[str, str, float]], limit: int) -> Ranked:

@@ -108,10 +108,6 @@ def in_order(found: Ranked, limit: int) -> Ranked:
     return rows[order], scores[order]
 
 
-def pairs(found: Ranked) -> list[tuple[int, float]]:
-    return list(zip(found[0].tolist(), found[1].tolist(), strict=True))
-
-
 def best(scores: Floats, limit: int) -> Numbers:
     """Positions of the highest scores, best first; equal scores in order of position."""
     if limit < len(scores):

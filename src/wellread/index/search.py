@@ -30,7 +30,7 @@ from wellread.index.keys import Table
 from wellread.index.lexical import Words
 from wellread.index.manifest import Manifest
 from wellread.index.quantize import Bytes, Codes, Floats, check
-from wellread.index.rows import FLOATS, NOTHING, READERS, ROWS, Numbers, Ranked, Rows, best, in_order, pairs
+from wellread.index.rows import FLOATS, NOTHING, READERS, ROWS, Numbers, Ranked, Rows, best, in_order
 from wellread.index.texts import TextStore, bounded
 from wellread.index.titles import weigh_titles
 from wellread.protocols import Embedder
@@ -99,7 +99,7 @@ class SegmentReader:
         """Rows and BM25 scores, best first."""
         self._watch.check()
         with self.damage():
-            return self.words.ranked(text, limit)
+            return self.words.search(text, limit)
 
     def close(self) -> None:
         """End what runs in the background."""
@@ -113,16 +113,9 @@ class SegmentReader:
         return Coarse(self.folder, self.entry.vectors, self.entry.lists, self._dimensions, self._seals)
 
     @_part
-    def ids(self) -> Table:
-        return Table(self.folder / keys.IDS, self._seals)
-
-    @_part
-    def documents(self) -> Table:
-        return Table(self.folder / keys.DOCUMENTS, self._seals)
-
-    @_part
-    def titles(self) -> Table:
-        return Table(self.folder / keys.TITLES, self._seals)
+    def tables(self) -> Mapping[str, Table]:
+        """Where passages are found by a field."""
+        return {field: Table(self.folder / name, self._seals) for field, name in keys.TABLES.items()}
 
     def nearest(
         self, query: Floats, scaled: Floats, limit: int, candidates: int, mode: Mode, readers: ThreadPoolExecutor
@@ -140,13 +133,13 @@ class SegmentReader:
             scores = self.rows.scores(scaled, found, readers)
         return in_order((found, scores), limit)
 
-    def find(self, table: Table, name: str, key: str) -> list[int]:
-        """Rows under a name, confirmed against the text; `key` is the passage's field."""
+    def find(self, field: str, name: str) -> list[int]:
+        """Rows with this name in a field of their passages, confirmed against the text."""
         found: list[int] = []
-        for run in table.runs(name):
+        for run in self.tables[field].runs(name):
             passage = self.texts.passage(run.start)
-            value = str(getattr(passage, key) or passage.id)
-            if (keys.plain(value) if key == "title" else value) == name:
+            value = str(getattr(passage, field) or passage.id)
+            if (keys.plain(value) if field == "title" else value) == name:
                 found.extend(run)
         return sorted(found)
 
@@ -338,7 +331,7 @@ class LocalIndex:
         text, depth = readable(text), max(limit, options.similarity_search_top_k_nodes)
         wanted = 2 * depth if options.words else 0
         worded, vector = await asyncio.gather(
-            asyncio.to_thread(self.worded, text, wanted), self._vector(text, embedder if options.meaning else None)
+            asyncio.to_thread(self.by_words, text, wanted), self._vector(text, embedder if options.meaning else None)
         )
         own: Mapping[int, Floats] = NONE
         if embedder and embedder.name == self.manifest.embedder and options.meaning and options.fusion == "scores":
@@ -391,7 +384,7 @@ class LocalIndex:
 
         What only the words found gets its true cosine; the other way round the words' score is nearly zero.
         """
-        close = NOTHING if vector is None else self.nearest(vector, depth, options)
+        close = NOTHING if vector is None else self.by_meaning(vector, depth, options)
         rows = np.array(sorted({*worded[0].tolist(), *close[0].tolist()}), np.int64)  # `union1d` loads masked arrays for this
         words, meaning = _aligned(rows, *worded), _aligned(rows, *close)
         near = ~np.isnan(meaning)
@@ -411,23 +404,15 @@ class LocalIndex:
                 found[mine] = segment.rows.scores(scaled, rows[mine] - segment.base, self.pool)
         return found
 
-    def by_words(self, text: str, limit: int) -> list[tuple[int, float]]:
-        """(number, BM25 score), best first."""
-        return pairs(self.worded(text, limit))
-
-    def worded(self, text: str, limit: int) -> Ranked:
-        """The same as two arrays."""
+    def by_words(self, text: str, limit: int) -> Ranked:
+        """Numbers and BM25 scores, best first."""
         if limit < 1 or not self.manifest.words:
             return NOTHING
         gone = len(self.removed)
         return self.together((segment.by_words(text, limit + min(gone, segment.entry.rows)) for segment in self.segments), limit)
 
-    def by_meaning(self, vector: Floats, limit: int, options: SearchOptions | None = None) -> list[tuple[int, float]]:
-        """(number, cosine), best first."""
-        return pairs(self.nearest(vector, limit, options))
-
-    def nearest(self, vector: Floats, limit: int, options: SearchOptions | None = None) -> Ranked:
-        """The same as two arrays."""
+    def by_meaning(self, vector: Floats, limit: int, options: SearchOptions | None = None) -> Ranked:
+        """Numbers and cosines, best first."""
         options = options or SearchOptions()
         scaled = vector * self._scale
         wanted = limit + min(len(self.removed), limit)
@@ -474,12 +459,12 @@ class LocalIndex:
 
     def find_document(self, document: str) -> list[int]:
         """The numbers of a document's passages, in order."""
-        return self._rows("documents", document, "document")
+        return self._rows("document", document)
 
     def count_documents(self) -> int:
         """How many documents have a passage that was not forgotten."""
         gone = np.sort(np.fromiter(self.removed, np.int64, len(self.removed)))
-        found = [segment.documents.left(gone - segment.base) for segment in self.segments]
+        found = [segment.tables["document"].left(gone - segment.base) for segment in self.segments]
         return len(np.unique(np.concatenate(found))) if found else 0
 
     def find_title(self, title: str) -> list[Hit]:
@@ -488,19 +473,19 @@ class LocalIndex:
 
     def find_title_rows(self, title: str) -> list[int]:
         """The same by number, the first of them where there are many."""
-        return self._rows("titles", keys.plain(title), "title")[:_OF_A_TITLE] or self._named_in(title)
+        return self._rows("title", keys.plain(title))[:_OF_A_TITLE] or self._named_in(title)
 
     def _named_in(self, text: str) -> list[int]:
         """The first passages of the documents whose titles stand in a text, in its order, the longest title at each place."""
         possible = list(keys.possible_titles(text))
         every = list({name for names in possible for name in names})
-        known = set[str]().union(*(segment.titles.known(every) for segment in self.segments))
+        known = set[str]().union(*(segment.tables["title"].known(every) for segment in self.segments))
         named = dict.fromkeys(next(name for name in names if name in known) for names in possible if known.intersection(names))
-        return [row for name in list(named)[:_NAMED] for row in self._rows("titles", name, "title")[:_OF_A_NAME]]
+        return [row for name in list(named)[:_NAMED] for row in self._rows("title", name)[:_OF_A_NAME]]
 
     def find_id(self, identity: str) -> list[int]:
         """The number of the passage with this id."""
-        return self._rows("ids", identity, "id")
+        return self._rows("id", identity)
 
     def close(self) -> None:
         """End the threads; maps go with the object."""
@@ -513,6 +498,6 @@ class LocalIndex:
         segment = self.segments[bisect_right(self.segments, row, key=lambda segment: segment.base) - 1]
         return segment, row - segment.base
 
-    def _rows(self, table: str, name: str, key: str) -> list[int]:
-        found = ((one.base, row) for one in self.segments for row in one.find(getattr(one, table), name, key))
-        return [base + row for base, row in found if base + row not in self.removed]
+    def _rows(self, field: str, name: str) -> list[int]:
+        found = (one.base + row for one in self.segments for row in one.find(field, name))
+        return [row for row in found if row not in self.removed]

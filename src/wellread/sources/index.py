@@ -236,7 +236,8 @@ class ClusterSource(_Indexed["MergedIndex"]):
 
     async def search(self, query: Query) -> Sequence[Hit]:
         index = await self._opened()
-        embedder, options = self._asked(query, index.embedder, index.words, index.language)
+        made = index.content
+        embedder, options = self._asked(query, made.embedder, made.words, made.language)
         outcome = await index.search(query.text, embedder, query.limit, options)
         failures = ()
         if outcome.gone:

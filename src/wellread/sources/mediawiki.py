@@ -298,8 +298,10 @@ async def _ranked(pages: Sequence[WikiPage], text: str) -> list[WikiPage]:
     """By the words that their titles and snippets show (BM25); what shows none comes last."""
     found = list({page.id: page for page in pages}.values())  # the last of each: snippets of texts say more
     shown = [Passage(page.id, page.snippet, page.title[:_LONGEST_SNIPPET]) for page in found]
-    best = await asyncio.to_thread(lambda: Words.of(shown).search(text, len(found))) if found else []
-    return [found[place] for place in dict.fromkeys([*(row for row, _ in best), *range(len(found))])]
+    if not found:
+        return []
+    best, _ = await asyncio.to_thread(lambda: Words.of(shown).search(text, len(found)))
+    return [found[place] for place in dict.fromkeys([*best.tolist(), *range(len(found))])]
 
 
 def page_of(item: Payload) -> WikiPage:

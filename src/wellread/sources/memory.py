@@ -46,13 +46,10 @@ class Memory:
         self._embedding = asyncio.Lock()
 
     async def search(self, text: str, limit: int, language: str | None = None) -> list[Hit]:
-        by_words = await asyncio.to_thread(self._words.search, text, _CANDIDATES)
-        embedder, candidates = trained(self._embedder, language), [row for row, _ in by_words]
-        by_meaning = await self._by_meaning(text, candidates, embedder) if embedder else []
-        if not by_words and not by_meaning:
-            return []
-        fused = reciprocal_ranks([[row for row, _ in by_words], by_meaning])
-        return [self._hit(row, score) for row, score in fused[:limit]]
+        by_words = (await asyncio.to_thread(self._words.search, text, _CANDIDATES))[0].tolist()
+        embedder = trained(self._embedder, language)
+        by_meaning = await self._by_meaning(text, by_words, embedder) if embedder else []
+        return [self._hit(row, score) for row, score in reciprocal_ranks([by_words, by_meaning])[:limit]]
 
     async def _by_meaning(self, text: str, candidates: list[int], embedder: Embedder) -> list[int]:
         import numpy as np
