@@ -41,7 +41,7 @@ def _of_node(node: str) -> Iterator[Block]:
 def _see(note: re.Match[str]) -> str:
     """A cross-reference in words: one that begins a sentence or stands in brackets says "see" by its mark alone."""
     see = "See " if note[2] == "N" else "see " if note[1] else ""
-    return f"{note[1]}{see}{' '.join(note[3].split())}{note[4] or ''}"
+    return f"{note[1]}{see}{note[3]}{note[4] or ''}"
 
 
 def _finer(block: Block) -> Iterator[Block]:
