@@ -573,13 +573,6 @@ def test_years_are_counted_from_the_one_that_is_named(years: str, carried: bool)
     assert check(f"The final volume came out {years} years after 1950 [1].", {1: SERIES})[0].supported == carried
 
 
-def test_two_names_in_one_post_are_not_connected_by_that() -> None:
-    post = "Simon runs a blog about niche museums. A reader recommends one on an island off Madagascar, with a harbour."
-    assert not check("Simon visited Madagascar [1].", {1: Passage("p", post)})[0].supported
-    assert check("Simon runs a blog about museums [1].", {1: Passage("p", post)})[0].supported
-    assert check("Simon has been to Madagascar [1].", {1: Passage("t", "In 2019 Simon visited Madagascar.")})[0].supported
-
-
 @pytest.mark.parametrize(
     ("said", "carried"),
     [

@@ -42,6 +42,7 @@ def verdict(text: str) -> str:
         "There is no information about Carl Meyer in the material.",
         "The answer cannot be determined from the passages.",
         "It is not stated when the film was shot.",
+        "Why it failed was never explained.",
         "However, the sources say nothing about the producer.",
         "I could not find who produced it.",
         "Die Quellen sagen nicht, wer den Film produziert hat.",
@@ -66,6 +67,8 @@ def test_what_is_missing_is_no_claim(text: str) -> None:
         "Die Quellen des Flusses liegen nicht im Gebirge.",
         "The negatives were not found in the archive.",
         "When the war ended, the director was not recalled to Rome.",
+        "Rome Nights, which was shot in Rome, was not given by Anna Bell.",
+        "However, when Rome Nights was not shown again, it was shot in Rome.",
     ],
 )
 def test_it_hides_no_claim(text: str) -> None:

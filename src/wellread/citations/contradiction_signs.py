@@ -16,7 +16,7 @@ from wellread.citations.evidence import EQUAL, Asked, Evidence, Window, union
 from wellread.text import lexicon
 from wellread.text.amounts import exchanged
 from wellread.text.dates import dates_in
-from wellread.text.words import Token, Words, read
+from wellread.text.words import Token, Words
 from wellread.types import Claim
 
 # A year, date, number, unit or name that the passages do not have, or have otherwise, or a "not" in their own words or gone from
@@ -26,7 +26,6 @@ _OWN_WORDS = 0.8  # share of a sentence from which on it is in its passages' wor
 _TOO_LITTLE = 0.35  # share of a sentence's weight that its passages must hold
 _LINES = 8  # sentences of the passages that are compared word by word
 _SIDE, _FRAME = 4, 6  # words that are looked at on either side, and that must be the same on both together
-_TOGETHER = 8  # words between two names that a sentence connects by itself
 _EDGE = Token("stop", "")
 
 
@@ -89,7 +88,6 @@ def signs(reading: Reading) -> list[str]:
         "other measure": _other_measure(reading),
         "misdated": _misdated(reading),
         "replaced": _replaced(reading.line, reading.told),
-        "unconnected": _unconnected(reading),
     }
     return [name for name, shows in found.items() if shows]
 
@@ -161,21 +159,3 @@ def _beside(claim: Line, one: Mention, line: Line, other: Mention) -> tuple[int,
 def _same(ours: Iterable[Token], theirs: Iterable[Token]) -> int:
     pairs = islice(zip(ours, theirs, strict=False), _SIDE)
     return sum(1 for _ in takewhile(lambda pair: (pair[0].form or pair[0].raw) == (pair[1].form or pair[1].raw), pairs))
-
-
-def _unconnected(reading: Reading) -> bool:
-    """Whether the passages have the names of the sentence, but nowhere one with what it says of it, nor two of them close
-    together: a post that names Simon, and a museum in Madagascar, does not send him there. What has a title is about that."""
-    claim = reading.line
-    names = [one for one in claim.mentions if one.kind == "name"]
-    titles = set[str]().union(*(read(reading.evidence.sources[number].passage.title).forms for number in reading.windows))
-    if all(one.is_same(names[0]) for one in names) or any(not one.forms.isdisjoint(titles) for one in names):
-        return False
-    inside = {place for one in claim.mentions for place in range(one.start, one.end)}
-    says = {key for place, key in enumerate(claim.stems) if key and place not in inside}
-    for line in reading.told:
-        here = [one for one in line.mentions if any(one.is_same(name) for name in names)]
-        close = any(not a.is_same(b) and abs(a.start - b.start) <= _TOGETHER for a in here for b in here)
-        if close or (here and says & set(line.stems)):
-            return False
-    return True

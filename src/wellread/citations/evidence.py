@@ -78,7 +78,7 @@ class Source:
         around = read(f"{passage.title}\n{passage.published or ''}\n{where}")  # a prompt shows these too
         self.forms = around.forms.union(*(words.forms for words in self.words))
         self.counts = around.counts.union(*(words.counts for words in self.words))
-        self.acronyms = set(around.acronyms).union(*(words.acronyms for words in self.words))
+        self.acronyms = around.acronyms.union(*(words.acronyms for words in self.words))
         self.around = around.content.keys()
         self._whole = {passage.text[start:end]: (start, end) for start, end in reversed(self.spans)}
 
@@ -226,15 +226,7 @@ class Evidence:
     def unknown_names(self, words: Words, numbers: Iterable[int]) -> list[str]:
         """The names of the sentence that none of these passages has."""
         sources = [self.sources[number] for number in numbers]
-        spelled = {
-            form
-            for initials, run in words.acronyms.items()
-            for form in run
-            if len(initials) > 2
-            and initials not in lexicon.STOPWORDS
-            and any({initials, initials + "a"} & s.forms for s in sources)
-        }
-        return [name for name in words.names if name not in spelled and not any(source.has(name) for source in sources)]
+        return [name for name in words.names if not any(source.has(name) for source in sources)]
 
     def unknown_numbers(self, line: Line, words: Words, numbers: Collection[int]) -> list[Mention]:
         """The numbers of the sentence that none of these passages has and that follow from none there."""

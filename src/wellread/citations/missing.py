@@ -46,34 +46,33 @@ _GERMAN = (
     r"(?:nicht\s(?:hervor|genannt|gesagt|angegeben|erwähnt|bekannt|klar)|unklar|unbekannt|offen)\b",
 )
 
+_MATERIAL = rf"{_OPENING}(?:{_ITS}\s)?(?:[\w-]+\s){{0,3}}{_THINGS}"
+_IN_IT = rf"(?:in|from|by|among|on the basis of|with)\s{_ITS}\s(?:[\w-]+\s){{0,3}}{_THINGS}"
+_UNKNOWN = r"un(?:known|clear|stated|specified|named)\b"
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE | re.DOTALL)
     for form in (
-        rf"{_OPENING}(?:{_ITS}\s)?(?:[\w-]+\s){{0,3}}{_THINGS}[^,;:]*?\b(?:do|does|did|can|could)(?:\s?not|n['’]t)\b.*?\b{_TOLD}\b",
-        rf"{_OPENING}(?:{_ITS}\s)?(?:[\w-]+\s){{0,3}}{_THINGS}\s(?:is|are)\ssilent\b",
+        rf"{_MATERIAL}[^,;:]*?\b(?:(?:do|does|did|can|could)(?:\s?not|n['’]t)\b.*?\b{_TOLD}\b|{_TOLD}\s(?:\w+\s)?{_NOT}"
+        r"|(?:is|are)\ssilent\b|leaves?\s(?:it\s)?open\b)",
         rf"(?:{_OTHERS}\s)?{_OTHER_THINGS}[^;:]*?\b(?:nicht|nichts|kein\w*|ne|n['’]|no|non)\b.*?\b(?:{_TOLD}|wer|wann|wo|qui|quand)\b",
-        rf"{_OPENING}{_ITS}\s(?:[\w-]+\s){{0,3}}{_THINGS}[^,;:]*?\b{_TOLD}\s(?:\w+\s)?{_NOT}",
         rf"{_OPENING}(?:no|none|neither|nothing|not one|kein\w*|aucun\w*|ningun\w*|nessun\w*)\s(?:of\s)?(?:[\w-]+\s){{0,4}}"
         rf"(?:{_THINGS}|answer\b).*?\b(?:{_TOLD}|on|about)\b",
         rf"{_OPENING}nothing\s(?:\w+\s){{0,2}}(?:says?|said|stated|mentioned|tells?|found)\b",
-        rf"{_OPENING}(?:{_ITS}\s)?(?:[\w-]+\s){{0,3}}{_THINGS}[^,;:]*?\bleaves?\s(?:it\s)?open\b",
         # no more than that, or "was not named heir" would be taken for it
-        rf"{_OPENING}(?:the|its|his|her|their|this|these)\s[^,;:]*?\b(?:is|are|was|were)(?:\snot|n['’]t)\s(?:\w+ly\s)?"
-        r"(?:named|mentioned|stated|given|specified|disclosed|identified|recorded|provided)(?:\s(?:here|there|anywhere))?\W*\Z",
+        rf"{_OPENING}(?:the|its|his|her|their|this|these|{_ASKING})\s[^,;:]*?\b(?:(?:is|are|was|were|remains?)(?:\snot|\snever|n['’]t)"
+        r"|(?:cannot|could not) be)\s(?:\w+ly\s)?"
+        r"(?:named|mentioned|stated|given|specified|disclosed|identified|recorded|provided|known|clear|told|answered|explained|determined)"
+        rf"(?:\s(?:here|there|anywhere|{_IN_IT}))?\W*\Z",
         *_GERMAN,
         rf"{_OPENING}(?:I|We)\b(?: am| was| were|['’]m)? "
         r"(?:can|could|did|do|have|found|cannot|not|unable|(?:ca|could|did|do|have)n['’]t)\b"
         rf".*?(?:\b{_NOT}.*?\b{_TOLD}\b|\bunable\b.*?\b{_TOLD}\b|\bfound (?:no|nothing)\b)",
         rf"{_OPENING}there (?:is|are|was|were) (?:no|nothing)\b.*?"
-        r"(?:\b(?:information|mention|indication|answer|statement|detail)s?\b"
-        rf"|\b(?:in|from|among|by)\s{_ITS}\s(?:\w+\s){{0,3}}{_THINGS})",
+        rf"(?:\b(?:information|mention|indication|answer|statement|detail)s?\b|\b{_IN_IT})",
         rf"{_OPENING}it (?:is|was|remains|cannot be|could not be|isn['’]t) (?:not |un)?(?:\w+ )?{_TOLD}\b[^,;]*?\b{_ASKING}",
-        rf"{_OPENING}{_ASKING}[^;:]*?\b(?:is|are|was|were|remains?|cannot be|could not be)\s"
-        rf"(?:{_NOT}\s(?:\w+\s){{0,2}}{_TOLD}\b|un(?:known|clear|stated|specified|named)\b)",
-        rf"[^;:]*?\b{_AUXILIARY}\s?(?:{_NOT}\s)?(?:\w+\s)?(?:{_NOT}\s)?(?:be\s)?{_TOLD}\b.{{0,40}}?"
-        rf"\b(?:in|from|by|among|on the basis of|with)\s{_ITS}\s(?:[\w-]+\s){{0,3}}{_THINGS}",
-        rf"[^;:]*?\b(?:is|are|was|were|remains?)\sun(?:known|clear|stated|named|specified)\s(?:in|from|by)\s{_ITS}\s(?:[\w-]+\s){{0,3}}{_THINGS}",
-        rf"(?:it |they |{_THINGS}\s)?(?:do|does|did)(?: not|n['’]t)\s{_TOLD}\b",  # "[1] does not say …", its marker taken out
+        rf"{_OPENING}{_ASKING}[^,;:]*?\b(?:is|are|was|were|remains?)\s{_UNKNOWN}",
+        rf"[^;:]*?\b{_AUXILIARY}\s?(?:{_NOT}\s)?(?:\w+\s)?(?:{_NOT}\s)?(?:be\s)?(?:{_TOLD}\b|{_UNKNOWN}).{{0,40}}?\b{_IN_IT}",
+        rf"(?:it |they |{_THINGS}\s)?(?:do|does|did)(?: not|n['’]t)\s{_TOLD}\b",  # "[1] does not say …" without its marker
         r"(?:what (?:is|remains) (?:missing|unanswered|open)|missing"
         r"|not (?:stated|found|given|covered|answered|mentioned))\b\s*:?",
     )

@@ -71,7 +71,7 @@ class Words:
     numbers: dict[str, None] = field(default_factory=dict[str, None])  # "#1610"; those that must be found
     counts: set[str] = field(default_factory=set[str])  # every number, also "one" and "first"
     negated: set[str] = field(default_factory=set[str])  # the stem behind a "not"
-    acronyms: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # "un": united, nations
+    acronyms: set[str] = field(default_factory=set[str])  # "un" of "United Nations"
 
 
 class Token(NamedTuple):
@@ -202,7 +202,7 @@ def _read_names(tokens: list[Token], words: Words) -> None:
 
 def _note_acronym(run: list[str], words: Words) -> None:
     if len(run) > 1:
-        words.acronyms["".join(form[0] for form in run if form)] = tuple(run)
+        words.acronyms.add("".join(form[0] for form in run if form))
 
 
 def _is_german(tokens: list[Token]) -> bool:
