@@ -92,7 +92,7 @@ def test_an_answer_opens_at_the_page_of_its_pdf(terminal: Terminal) -> None:
     assert "book.pdf, page 2" in asked.stdout
     evince = terminal.program("evince")
     done = terminal.run("open", "1", display=True)
-    assert told(evince) == ["--page-index=1", str(terminal.docs / "book.pdf")]
+    assert told(evince) == ["--page-index=2", str(terminal.docs / "book.pdf")]
     assert "book.pdf, page 2" in done.stderr
     assert done.stdout == ""
 
@@ -104,7 +104,7 @@ def test_without_a_display_the_passage_and_the_command_are_printed(terminal: Ter
         shown = terminal.run(*arguments, display=display).stdout
         assert shown.startswith("book.pdf, page 2")
         assert STORM in shown
-        assert shown.splitlines()[-1].endswith(f"evince --page-index=1 {terminal.docs / 'book.pdf'}")
+        assert shown.splitlines()[-1].endswith(f"evince --page-index=2 {terminal.docs / 'book.pdf'}")
     assert not evince.exists()
 
 

@@ -191,8 +191,7 @@ def _file(path: str, chosen: Shown) -> list[str]:
     if suffix == ".pdf" and chosen.page:
         for program, arguments in _PDF.items():
             if found := shutil.which(program):
-                page = chosen.page - 1 if "index" in arguments[0] else chosen.page
-                return [found, *(one.format(page=page, path=path) for one in arguments)]
+                return [found, *(one.format(page=chosen.page, path=path) for one in arguments)]
     fragment = f"#page={chosen.page}" if suffix == ".pdf" and chosen.page else ""
     browser = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
     if browser and (fragment or suffix in (".html", ".htm", ".xhtml")):
