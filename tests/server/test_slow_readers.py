@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import time
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from tests.server.stage import HITS, Live, engine, running, until
 
-from wellread.server import serving
+from wellread.server import serving, sse
 from wellread.server.options import ServerOptions
 
 pytestmark = pytest.mark.slow
@@ -73,3 +76,24 @@ def test_one_that_reads_slowly_is_not(tmp_path: Path, monkeypatch: pytest.Monkey
             time.sleep(0.1)
         assert b'"event": "answered"' in told
         assert time.monotonic() - begun > 3, "it was not slow"
+
+
+@pytest.mark.anyio
+async def test_what_keeps_a_connection_open_never_comes_into_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "_PING", 0.001)
+    sent = bytearray()
+
+    async def send(message: Any) -> None:
+        sent.extend(message.get("body", b""))
+        await asyncio.sleep(0.01)  # until there is room again
+
+    async def receive() -> Any:
+        await asyncio.sleep(60)
+
+    async def chunks() -> AsyncGenerator[str, None]:
+        yield f"data: {'x' * 100_000}\n\n"
+        await asyncio.sleep(0.05)
+
+    await sse.EventStream(chunks())({}, receive, send)
+    assert b": still here" in sent
+    assert b"x" * 100_000 in sent

@@ -45,12 +45,14 @@ class EventStream(Response):
 
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        pinging = asyncio.create_task(_ping(send))
+        whole = asyncio.Lock()  # nothing comes between the pieces of a chunk
+        pinging = asyncio.create_task(_ping(send, whole))
         try:
             async for chunk in self.chunks:
                 data = chunk.encode()
-                for at in range(0, len(data), _PIECE):
-                    await send({"type": "http.response.body", "body": data[at : at + _PIECE], "more_body": True})
+                async with whole:
+                    for at in range(0, len(data), _PIECE):
+                        await send({"type": "http.response.body", "body": data[at : at + _PIECE], "more_body": True})
             pinging.cancel()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
@@ -77,10 +79,11 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-async def _ping(send: Send) -> None:
+async def _ping(send: Send, whole: asyncio.Lock) -> None:
     while True:
         await asyncio.sleep(_PING)
-        await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
+        async with whole:
+            await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
 
 
 def chunk(number: int, body: str) -> str:
