@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -222,3 +223,20 @@ def test_ctrl_c_ends_the_answer_and_not_the_conversation() -> None:
     done = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=60, check=True)
     assert [line for line in done.stdout.splitlines() if line] == ["asked first", "asked second"]
     assert "stopped" in done.stderr
+
+
+def test_ctrl_c_at_the_prompt_ends_the_conversation_at_once() -> None:
+    """On a pseudo-terminal: only there somebody can press it before a question."""
+    main, terminal = pytest.importorskip("pty").openpty()
+    command = [str(Path(sys.executable).parent / "wellread"), "chat", "--model", "none"]
+    process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal)
+    try:
+        seen = b""
+        while not seen.endswith(b"? "):
+            seen += os.read(main, 1024)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+    finally:
+        process.kill()
+        os.close(terminal)
+        os.close(main)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +37,17 @@ def chat(
     wellread chat
     wellread chat --model ollama:qwen3 --source wikipedia --history notes.jsonl
     """
-    asyncio.run(_chat(Conversation(chosen.settings, chosen.params, history)))
+    talk, prompt = Conversation(chosen.settings, chosen.params, history), "? " if sys.stdin.isatty() else ""
+    if prompt:
+        with suppress(ImportError):
+            importlib.import_module("readline")  # line editing in input()
+        note(_HELP)
+    with asyncio.Runner() as loop:  # in which Ctrl-C ends what is run, and nothing else
+        try:
+            for line in filter(None, _lines(prompt)):
+                _turn(talk, line, loop)
+        finally:
+            loop.run(talk.kit.aclose())
 
 
 class Conversation:
@@ -85,23 +94,13 @@ class Conversation:
             self.file.unlink(missing_ok=True)
 
 
-async def _chat(talk: Conversation) -> None:
-    interactive = sys.stdin.isatty()
-    if interactive:
-        with suppress(ImportError):
-            importlib.import_module("readline")  # line editing in input()
-        note(_HELP)
-    try:
-        while (line := await asyncio.to_thread(_line, "? " if interactive else "")) is not None:
-            if line == "/quit":
-                break
-            if line:
-                await _turn(talk, line)
-    finally:
-        await talk.kit.aclose()
+def _lines(prompt: str) -> Iterator[str]:
+    with suppress(EOFError):
+        while (line := input(prompt).strip()) != "/quit":
+            yield line
 
 
-async def _turn(talk: Conversation, line: str) -> None:
+def _turn(talk: Conversation, line: str, loop: asyncio.Runner) -> None:
     from wellread.errors import WellreadError
 
     if line == "/clear":
@@ -113,35 +112,12 @@ async def _turn(talk: Conversation, line: str) -> None:
         note(_HELP)
     else:
         try:
-            await _stoppable(talk.ask(line, show.display()))
+            loop.run(talk.ask(line, show.display()))
+        except KeyboardInterrupt:
+            note("stopped; /quit or Ctrl-D ends the conversation")
         except WellreadError as problem:  # one question that fails does not end the conversation
             note(f"wellread: {problem}")
         say("")
-
-
-async def _stoppable(job: Coroutine[None, None, object]) -> None:
-    """Work that Ctrl-C ends, and nothing else."""
-    loop, task, before = asyncio.get_running_loop(), asyncio.ensure_future(job), signal.getsignal(signal.SIGINT)
-    with suppress(NotImplementedError, RuntimeError, ValueError):  # not on every system, and in the main thread alone
-        loop.add_signal_handler(signal.SIGINT, task.cancel)
-    try:
-        await asyncio.wait([task])
-        if task.cancelled():
-            note("stopped; /quit or Ctrl-D ends the conversation")
-        else:
-            task.result()
-    finally:
-        task.cancel()
-        with suppress(NotImplementedError, RuntimeError, ValueError):
-            loop.remove_signal_handler(signal.SIGINT)
-            signal.signal(signal.SIGINT, before)
-
-
-def _line(prompt: str) -> str | None:
-    try:
-        return input(prompt).strip()
-    except EOFError:
-        return None
 
 
 def _append(file: Path, text: str) -> None:
