@@ -6,7 +6,6 @@ help on each line out. Names come from the registered entry points; only for `--
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
@@ -70,32 +69,32 @@ def completion(
     say(_SCRIPTS[shell])
 
 
-def strategies(incomplete: str) -> list[str]:
-    return _beginning(_names("strategies"), incomplete)
+def strategies() -> list[str]:
+    return _names("strategies")
 
 
-def sources(incomplete: str) -> list[str]:
-    """Names; where none begins like that the shell offers files."""
+def sources() -> list[str]:
+    """Names; where none begins like what is typed the shell offers files."""
     with_place = {"index", "files", "urls", "mediawiki", "datasette", "searxng", "elasticsearch"}
-    return _beginning([f"{name}:" if name in with_place else name for name in _names("sources")], incomplete)
+    return [f"{name}:" if name in with_place else name for name in _names("sources")]
 
 
-def models(incomplete: str) -> list[str]:
+def models() -> list[str]:
     known = sorted(_names("models"), key="local".__eq__)  # which alone stands without an argument
-    return _beginning([*(name if name == "local" else f"{name}:" for name in known), "none"], incomplete)
+    return [*(name if name == "local" else f"{name}:" for name in known), "none"]
 
 
-def efforts(incomplete: str) -> list[str]:
+def efforts() -> list[str]:
     from wellread.core.effort import Effort
 
-    return _beginning(get_args(Effort), incomplete)
+    return list(get_args(Effort))
 
 
-def kinds(incomplete: str) -> list[str]:
+def kinds() -> list[str]:
     """Completions for `wellread plugins`."""
     from wellread.plugins import KINDS
 
-    return _beginning(sorted({*KINDS, *(name for kind in KINDS for name in _names(kind))}), incomplete)
+    return sorted({*KINDS, *(name for kind in KINDS for name in _names(kind))})
 
 
 def _names(kind: Kind) -> list[str]:
@@ -113,8 +112,7 @@ def parameters(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     chosen = cast("list[str]", [given] if isinstance(given, str) else given)
     known = [plugins.load("strategies", name) for name in chosen if name in plugins.names("strategies")]
     every = [one for strategy in known for one in describe(cast("Any", strategy).Params)]
-    found = [pair for one in every for pair in _pairs(one, incomplete)]
-    return [(value, help) for value, help in dict.fromkeys(found) if value.startswith(incomplete)]
+    return list(dict.fromkeys(pair for one in every for pair in _pairs(one, incomplete)))
 
 
 def _pairs(one: Parameter, incomplete: str) -> list[tuple[str, str]]:
@@ -122,7 +120,3 @@ def _pairs(one: Parameter, incomplete: str) -> list[tuple[str, str]]:
         return [(f"{one.name}=", one.help)]
     values = ("true", "false") if one.kind == "bool" else one.kind.split("|")
     return [(f"{one.name}={value}", "") for value in values] if len(values) > 1 else []
-
-
-def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
-    return [name for name in names if name.startswith(incomplete)]

@@ -194,35 +194,22 @@ class Recorder:
             self._trying(self._file.flush)
 
     async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[T]], kind: type[T]) -> T:
-        number = self._asked(part, method, request)
-        failure: Exception | None = None
-        try:
-            reply = {"value": brief(await job())}
-        except Exception as problem:
-            failure, reply = problem, {"error": brief(Fault.of(problem))}
-        await self._replied(number, reply)
-        if failure is not None:
-            raise failure
+        reply = await self._replied(self._asked(part, method, request), job, lambda value: {"value": brief(value)})
         return decode(kind, reply["value"])  # the run sees what is in the file
 
     async def stream(
         self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
     ) -> AsyncGenerator[str | Completion, None]:
         number, inner = self._asked(part, "stream", request), job()
-        item: str | Completion | None = ""
+
+        def told(item: str | Completion | None) -> Json:
+            return {"piece": item} if isinstance(item, str) else {"value": brief(item)} if item else {"ended": True}
+
         try:
-            while isinstance(item, str):
-                failure: Exception | None = None
-                try:
-                    item = await anext(inner, None)
-                    reply = {"piece": item} if isinstance(item, str) else {"value": brief(item)} if item else {"ended": True}
-                except Exception as problem:
-                    failure, reply = problem, {"error": brief(Fault.of(problem))}
-                await self._replied(number, reply)
-                if failure is not None:
-                    raise failure
-                if item is not None:
-                    yield item
+            while "piece" in (reply := await self._replied(number, lambda: anext(inner, None), told)):
+                yield reply["piece"]
+            if "value" in reply:
+                yield decode(Completion, reply["value"])
         finally:
             if isinstance(inner, AsyncGenerator):
                 await inner.aclose()
@@ -288,11 +275,19 @@ class Recorder:
         self._write({"call": self._calls, "part": part, "method": method, "at": self._tick(), "request": request})
         return self._calls
 
-    async def _replied(self, number: int, reply: Json) -> None:
-        """An answer reaches the run when it is its turn."""
+    async def _replied(self, number: int, job: Callable[[], Awaitable[T]], told: Callable[[T], Json]) -> Json:
+        """An answer, or an error, reaches the run when it is its turn."""
+        failure: Exception | None = None
+        try:
+            reply = told(await job())
+        except Exception as problem:
+            failure, reply = problem, {"error": brief(Fault.of(problem))}
         async with self._turn:
             await self._threads.settle()
         self._write({"reply": number, "at": self._tick(), **reply})
+        if failure is not None:
+            raise failure
+        return reply
 
     def _limit(self, seconds: float | None, limit: str) -> TimeLimit:
         self._limits += 1

@@ -111,10 +111,7 @@ class Player:
             raise self.departed
 
     async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[T]], kind: type[T]) -> T:
-        reply = await self._take(await self._match(part, method, request))
-        if "error" in reply:
-            raise self._decoded(Fault, reply["error"]).error()
-        return self._decoded(kind, reply["value"])
+        return self._decoded(kind, (await self._take(await self._match(part, method, request)))["value"])
 
     async def stream(
         self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
@@ -122,8 +119,6 @@ class Player:
         call = await self._match(part, "stream", request)
         while "piece" in (reply := await self._take(call)):
             yield reply["piece"]
-        if "error" in reply:
-            raise self._decoded(Fault, reply["error"]).error()
         if "value" in reply:
             yield self._decoded(Completion, reply["value"])
 
@@ -204,6 +199,8 @@ class Player:
         self._wake()
         if self.departed is not None:
             raise self.departed
+        if "error" in reply:
+            raise self._decoded(Fault, reply["error"]).error()
         return reply
 
     async def _until_progress(self, order: int) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -55,13 +54,13 @@ async def ask(request: Request, here: Here, body: AskRequest) -> EventStream:
     telling = await here.attach(body, via="api")
     if "text/event-stream" in request.headers.get("accept", ""):
         return EventStream(numbered(_without_end(telling)), telling.leave)
-    return Whole(partial(_whole, telling), telling.leave)
 
+    async def whole() -> JSONResponse:
+        ending = await telling.ending()
+        failed = ending.problem or (None if ending.answer else "the run failed")
+        return JSONResponse({"error": failed}, ending.status) if failed else JSONResponse(codec.encode(ending.answer))
 
-async def _whole(telling: Telling) -> JSONResponse:
-    ending = await telling.ending()
-    failed = ending.problem or (None if ending.answer else "the run failed")
-    return JSONResponse({"error": failed}, ending.status) if failed else JSONResponse(codec.encode(ending.answer))
+    return Whole(whole, telling.leave)
 
 
 async def _without_end(telling: Telling) -> AsyncGenerator[list[Numbered], None]:

@@ -63,13 +63,8 @@ def create_app(
 
     app = FastAPI(title="wellread", version=__version__, description=_ABOUT, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.access = access
-    app.include_router(api.router)
-    app.include_router(collections_api.router)
-    app.include_router(openai_api.router)
-    app.include_router(pages.router)
-    app.include_router(documents.router)
-    app.include_router(collecting.router)
-    app.include_router(configuring.router)
+    for door in (api, collections_api, openai_api, pages, documents, collecting, configuring):
+        app.include_router(door.router)
     app.router.routes.append(tools.route())
     app.mount("/static", StaticFiles(directory=pages.STATIC))
     for kind in (RequestValidationError, Busy, openai_format.Refused, WellreadError, HTTPException):

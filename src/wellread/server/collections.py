@@ -364,9 +364,6 @@ class Indexing:
         for slug in list(self.jobs):
             await self._end(slug)
 
-    def job(self, one: Collection) -> Job | None:
-        return self.jobs.get(one.slug)
-
     def entries(self, one: Collection) -> Mapping[str, Entry]:
         """Ledger entries of what has been read, by document. Blocks."""
         content = existing(one.index)

@@ -105,7 +105,7 @@ class View:
 
 def look(collections: Collections, indexing: Indexing, one: Collection) -> View:
     """Blocks."""
-    job, content, items = indexing.job(one), existing(one.index), collections.documents(one)
+    job, content, items = indexing.jobs.get(one.slug), existing(one.index), collections.documents(one)
     entries, running = indexing.entries(one), job is not None and job.running
     files = Progress(done=sum(item.name in entries for item in items), of=len(items))
     vectors = Progress(done=content.vectors, of=content.rows) if content else Progress(done=0, of=0)

@@ -100,7 +100,7 @@ async def arriving(
 
 
 class Form:
-    """Callbacks of the multipart parser, piece by piece."""
+    """Callbacks of the multipart parser, piece by piece, by the names that it has for them."""
 
     def __init__(self, room: Room, folder: Path) -> None:
         self._room, self._folder = room, folder
@@ -118,16 +118,7 @@ class Form:
         self._out: BinaryIO | None = None
 
     def callbacks(self) -> dict[str, Callable[..., None]]:
-        return {
-            "on_part_begin": self._begin,
-            "on_header_field": self._header_field,
-            "on_header_value": self._header_value,
-            "on_header_end": self._header_end,
-            "on_headers_finished": self._headers_finished,
-            "on_part_data": self._data,
-            "on_part_end": self._part_end,
-            "on_end": self._end,
-        }
+        return {name: getattr(self, name) for name in dir(self) if name.startswith("on_")}
 
     def clear(self) -> None:
         if self._out is not None:
@@ -135,23 +126,23 @@ class Form:
         for path in self._made:
             path.unlink(missing_ok=True)
 
-    def _begin(self) -> None:
+    def on_part_begin(self) -> None:
         self._parts += 1
         if self._parts > self._room.files + _MOST_NAMED + _MOST_FIELDS:
             raise MultipartParseError(f"it has far too many parts: at most {self._room.files:,} documents are taken at once")
         self._headers, self._field, self._said, self._file = {}, "", bytearray(), None
 
-    def _header_field(self, data: bytes, start: int, end: int) -> None:
+    def on_header_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
 
-    def _header_value(self, data: bytes, start: int, end: int) -> None:
+    def on_header_value(self, data: bytes, start: int, end: int) -> None:
         self._value += data[start:end]
 
-    def _header_end(self) -> None:
+    def on_header_end(self) -> None:
         self._headers[self._header.lower()] = self._value
         self._header = self._value = b""
 
-    def _headers_finished(self) -> None:
+    def on_headers_finished(self) -> None:
         _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
         self._field = options.get(b"name", b"").decode("utf-8", "replace")
         if b"filename" not in options:
@@ -176,7 +167,7 @@ class Form:
             return "is an archive: unpack it and send the documents in it"
         return "" if is_readable(file.name) else "documents of this kind cannot be read"
 
-    def _data(self, data: bytes, start: int, end: int) -> None:
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
         if self._file is None:
             self._said += data[start:end]
             if len(self._said) > _LONGEST_FIELD:
@@ -203,7 +194,7 @@ class Form:
             self._file.path.unlink(missing_ok=True)
             self._file.path = None
 
-    def _part_end(self) -> None:
+    def on_part_end(self) -> None:
         if self._file is None:
             self.arrived.fields[self._field] = self._said.decode("utf-8", "replace")
         elif self._file.said and not self._file.size and not self._file.problem:
@@ -212,7 +203,7 @@ class Form:
             self._out.close()
             self._out = None
 
-    def _end(self) -> None:
+    def on_end(self) -> None:
         self.ended = True
 
 
