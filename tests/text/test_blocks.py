@@ -55,6 +55,13 @@ def test_a_block_knows_the_place_nearest_before_it() -> None:
     assert [block.anchor for block in found] == ["weather", "weather", "wind", "wind", "note-1"]
 
 
+def test_a_term_of_which_nothing_is_said_keeps_its_place_to_itself() -> None:
+    found = blocks(
+        f"<p>{PROSE}</p><dl><dt><a name='hail'></a>hail</dt><dt id='sleet'>sleet</dt></dl><h2 id='goats'>Goats</h2><p>{PROSE}</p>"
+    )
+    assert [block.anchor for block in found] == ["", "hail", "sleet", "goats", "goats"]
+
+
 def test_a_heading_is_never_part_of_another_passage() -> None:
     found = (Block("item", "wind", 1), Block("heading", "Goats", 2), Block("item", "two", 1), Block("paragraph", "more", 1))
     assert passages(found) == ("- wind", "## Goats", "- two\n  more")

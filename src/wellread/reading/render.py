@@ -41,7 +41,7 @@ class _Writer:
         self._places: dict[int, _Place] = {}
         self._begun: set[int] = set()  # rows and items that have a block
         self._anchor = ""
-        self._terms: list[Run] = []  # that wait for their definition
+        self._terms: list[tuple[Run, _Place, str]] = []  # that wait for their definition, with where they can be opened
         self._blocks: list[Block] = []
         self._code: tuple[Node | None, list[str]] = (None, [])  # programs write one element a line
 
@@ -52,10 +52,10 @@ class _Writer:
                 self._end_code()
             # another name for the same thing, or what is said of it, stands in the same list
             own = place.item if place.item is not None and place.item.tag in {"dt", "dd"} else None
-            if self._terms and (own is None or own.parent is not self._terms[-1].node.parent):
+            if self._terms and (own is None or own.parent is not self._terms[-1][0].node.parent):
                 self._let_terms_stand()
             if run.node.tag == "dt" and place.table is None:
-                self._terms.append(run)
+                self._terms.append((run, place, self._anchor))
                 continue
             self._add(run, place)
         self._end_code()
@@ -80,7 +80,7 @@ class _Writer:
             self._let_terms_stand()
             self._put("heading", run.text, replace(place, depth=int(run.node.tag[1])))
         elif self._terms:
-            names = ", ".join(term.text for term in self._terms)
+            names = ", ".join(term.text for term, *_ in self._terms)
             self._terms = []
             self._put("entry", f"{names}{' ' if names.endswith(':') else ': '}{run.text}", place)
         elif place.item is not None and place.item.tag == "li" and id(place.item) not in self._begun:
@@ -96,12 +96,12 @@ class _Writer:
 
     def _let_terms_stand(self) -> None:
         """Terms without a definition."""
-        for term in self._terms:
-            self._put("entry", term.text, self._place(term))
+        for term, place, anchor in self._terms:
+            self._put("entry", term.text, place, anchor)
         self._terms = []
 
-    def _put(self, kind: BlockKind, text: str, place: _Place) -> None:
-        self._blocks.append(Block(kind, text, min(place.depth, _DEEPEST), self._anchor))
+    def _put(self, kind: BlockKind, text: str, place: _Place, anchor: str | None = None) -> None:
+        self._blocks.append(Block(kind, text, min(place.depth, _DEEPEST), self._anchor if anchor is None else anchor))
 
     def _place(self, run: Run) -> _Place:
         """Each node is looked at once; a new one with an id is the place to open what follows at."""
