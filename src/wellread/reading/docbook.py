@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from html import escape
+from html import escape, unescape
 
 from wellread.reading.builder import titled
 from wellread.reading.hints import words
@@ -34,6 +34,7 @@ _TAGS = {
 }
 _AS = {name: tag for tag, names in _TAGS.items() for name in names.split()}
 _STEPS = {"gui": " → ", "guimenu": " → ", "guimenuitem": " → ", "guisubmenu": " → ", "key": "+", "keycap": "+"}
+_XML = "{http://www.w3.org/XML/1998/namespace}"
 _CHAINS = frozenset({"guiseq", "menuchoice", "keyseq", "keycombo"})
 
 
@@ -52,37 +53,35 @@ class _AsHtml(Target):
     """Receives a parser's events and writes the elements that we know by those of HTML."""
 
     def __init__(self) -> None:
-        self.title = ""
-        self.language = ""
+        self.title = self.language = ""
         self.written: list[str] = []
-        self._open: list[tuple[str, str]] = []  # names of elements, and what closes them
-        self._unsaid = 0  # how many elements deep in what is not said
+        self._open = [("", "", self.written)]  # names of elements, what closes them, and where the words in them go
+        self._title: list[str] | None = None  # where those of a title of the document or of a part of it go
         self._depth = 0
-        self._titled: list[str] | None = None  # the words of a title of the document or of a part of it
         self._step = False  # just behind a step of a chain of keys or menus
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        name = tag.rpartition("}")[2].lower()
-        outer = self._open[-1][0] if self._open else ""
-        if not self._open:
-            self.language = attributes.get("lang") or attributes.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
-        if self._unsaid and not (name == "title" and self._unsaid == 1 and outer.endswith("info")):
-            self._unsaid += 1
-            self._open.append((name, ""))
-            return
-        opens, closes = self._markup(name, outer)
-        if name in _UNSAID or (name.endswith("info") and name != "docinfo"):
-            self._unsaid = 1
+        name, (outer, _, out) = tag.rpartition("}")[2].lower(), self._open[-1]
+        if not outer:
+            self.language = attributes.get("lang") or attributes.get(f"{_XML}lang") or ""
+        about = name.endswith("info") and name != "docinfo"
+        said = out is self.written or (outer.endswith("info") and self._open[-2][2] is self.written)
         if name in _STEPS and self._step and outer in _CHAINS:
-            self.written.append(escape(_STEPS[name]))
+            out.append(_STEPS[name])
+        if name == "title" and said and (outer in _PARTS or outer.endswith("info")):
+            opens, closes, inner = "", "", list[str]()
+            self._title = inner
+        else:
+            opens, closes = self._markup(name, outer)
+            inner = [] if about or name in _UNSAID else out
         self._depth += name in _PARTS
-        anchor = attributes.get("id") or attributes.get("{http://www.w3.org/XML/1998/namespace}id")
-        self.written.append(opens.replace(">", f' id="{escape(anchor)}">', 1) if anchor and opens else opens)
-        self._open.append((name, closes))
+        anchor = attributes.get("id") or attributes.get(f"{_XML}id")
+        out.append(opens.replace(">", f' id="{escape(anchor)}">', 1) if anchor and opens else opens)
+        self._open.append((name, closes, inner))
 
     def _markup(self, name: str, outer: str) -> tuple[str, str]:
         if name == "title":
-            return self._heading(outer)
+            return ("<dt>", "</dt><dd>") if outer == "item" else ("<p>", "</p>")
         if name in _PARTS:
             return "<div>", "</div>"
         if name == "listitem":
@@ -94,35 +93,19 @@ class _AsHtml(Target):
             return "", "</dd>"
         return (f"<{known}>", f"</{known}>") if known else ("", "")
 
-    def _heading(self, outer: str) -> tuple[str, str]:
-        if outer == "item":
-            return "<dt>", "</dt><dd>"
-        if outer in _PARTS or outer.endswith("info"):
-            self._titled = []
-            return "", ""
-        return "<p>", "</p>"
-
     def data(self, data: str) -> None:
-        if self._titled is not None:
-            self._titled.append(data)
-        elif not self._unsaid:
-            self.written.append(escape(data, quote=False))
+        self._open[-1][2].append(escape(data, quote=False))
         self._step = self._step and not data.strip()
 
     def end(self, tag: str) -> None:
-        if not self._open:
+        if len(self._open) == 1:
             return
-        name, closes = self._open.pop()
-        if name == "title" and self._titled is not None:
-            words, self._titled = " ".join("".join(self._titled).split()), None
-            if self.title:
-                level = min(max(self._depth, 1), 6)
-                self.written.append(f"<h{level}>{escape(words)}</h{level}>")
-            self.title = self.title or words  # the first title is the document's, which has a field of its own
-            return
-        if self._unsaid:
-            self._unsaid -= 1
-            return
+        name, closes, inner = self._open.pop()
+        self._open[-1][2].append(closes)
         self._depth -= name in _PARTS
-        self.written.append(closes)
         self._step = name in _STEPS
+        if name == "title" and inner is self._title:
+            words, level = " ".join("".join(inner).split()), min(max(self._depth, 1), 6)
+            if self.title:
+                self.written.append(f"<h{level}>{words}</h{level}>")
+            self.title = self.title or unescape(words)  # the first title is the document's, which has a field of its own
