@@ -9,7 +9,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from wellread.cluster.merged import Peer, ShardGone
 
@@ -45,12 +45,7 @@ class _Standing:
         self.busy -= 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A call under way."""
-
-    standing: _Standing
-    begun: float
+_Running: TypeAlias = dict[asyncio.Future[Any], tuple[_Standing, float]]  # calls under way: of whom, since when
 
 
 @dataclass(slots=True)
@@ -88,7 +83,7 @@ class ReplicatedShard(Peer):
     async def call(self, method: str, *arguments: object) -> Any:
         """The first answer of any replica. Errors of the call itself are the caller's; losses are ours."""
         self.counts.calls += 1
-        running: dict[asyncio.Future[Any], _Asked] = {}
+        running: _Running = {}
         try:
             async with asyncio.timeout(self._patience.deadline):
                 return await self._first(running, method, arguments)
@@ -125,7 +120,7 @@ class ReplicatedShard(Peer):
         finally:
             self._looked = time.monotonic()
 
-    async def _first(self, running: dict[asyncio.Future[Any], _Asked], method: str, arguments: tuple[object, ...]) -> Any:
+    async def _first(self, running: _Running, method: str, arguments: tuple[object, ...]) -> Any:
         while True:
             await self._look()
             if not running:
@@ -138,17 +133,17 @@ class ReplicatedShard(Peer):
                 self.counts.hedged += 1
                 await self._start(running, method, arguments)
             for task in done:
-                asked = running.pop(task)
+                standing, begun = running.pop(task)
                 try:
                     answer = task.result()
                 except ReplicaLost:
                     self.counts.lost += 1
-                    asked.standing.lost_at = time.monotonic()
+                    standing.lost_at = time.monotonic()
                 else:  # its own time: with what was waited for a slow one, "slow" would become slower with every hedged call
-                    self.counts.durations.append(time.monotonic() - asked.begun)
+                    self.counts.durations.append(time.monotonic() - begun)
                     return answer
 
-    def _hedge_after(self, running: dict[asyncio.Future[Any], _Asked]) -> float | None:
+    def _hedge_after(self, running: _Running) -> float | None:
         """Seconds after which another replica is asked as well; None where there is none, or one is enough."""
         if not self._patience.hedge or len(running) > 1 or len(self._standing) < 2:
             return None
@@ -156,10 +151,10 @@ class ReplicatedShard(Peer):
         usual = known[int(len(known) * _SLOWEST_SHARE)] if len(known) >= 20 else _AT_FIRST
         return max(_AT_LEAST, usual)
 
-    async def _start(self, running: dict[asyncio.Future[Any], _Asked], method: str, arguments: tuple[object, ...]) -> None:
+    async def _start(self, running: _Running, method: str, arguments: tuple[object, ...]) -> None:
         """Ask the replica that is least busy and was not lost just now."""
-        asked = {id(one.standing) for one in running.values()}
-        free = [standing for standing in self._standing.values() if id(standing) not in asked]
+        asked = [standing for standing, _ in running.values()]
+        free = [standing for standing in self._standing.values() if standing not in asked]
         if not free:
             return
         now = time.monotonic()
@@ -169,7 +164,7 @@ class ReplicatedShard(Peer):
         chosen.busy += 1
         answer = asyncio.ensure_future(chosen.replica.call(method, *arguments))
         answer.add_done_callback(chosen.answered)
-        running[answer] = _Asked(chosen, time.monotonic())
+        running[answer] = chosen, time.monotonic()
 
 
 def counts() -> dict[str, Counts]:

@@ -117,7 +117,7 @@ class Following(Inputs):
 
     async def _pages(self, items: Sequence[tuple[Item, Entry | None]]) -> AsyncGenerator[Read]:
         for item, entry in items:
-            found = [passage async for passage in inputs.page(item.name, self._how)]
+            found = await inputs.page(item.name, self._how)
             digest = hashlib.sha256("\n".join(passage.text for passage in found).encode("utf-8", "replace")).hexdigest()
             fresh = Entry(item.name, sha256=digest, passages=len(found))
             if entry is None:

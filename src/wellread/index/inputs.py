@@ -184,29 +184,24 @@ def files_under(folder: Path, follow_links: bool = False) -> list[Path]:
 
 
 def outcome(page: Page | ReadError, name: str, how: InputOptions) -> list[Passage]:
-    if isinstance(page, ReadError):
-        _note(page, how)
-        return []
-    return _of_page(page, name, how)
+    """The passages of what was read; of what could not be, none and a note."""
+    if not isinstance(page, ReadError):
+        return _of_page(page, name, how)
+    if how.unreadable is None:
+        raise page
+    how.unreadable.append(str(page))
+    return []
 
 
-async def page(url: str, how: InputOptions) -> AsyncIterator[Passage]:
+async def page(url: str, how: InputOptions) -> list[Passage]:
     """The passages of a page."""
     if how.pages is None:
         raise UsageError(f"{url}: pages cannot be read here")
     try:
         read = await how.pages.read(url)
     except ReadError as problem:
-        _note(problem, how)
-        return
-    for passage in await asyncio.to_thread(_of_page, read, url, how):
-        yield passage
-
-
-def _note(problem: ReadError, how: InputOptions) -> None:
-    if how.unreadable is None:
-        raise problem
-    how.unreadable.append(str(problem))
+        return outcome(problem, url, how)
+    return await asyncio.to_thread(outcome, read, url, how)
 
 
 def _of_page(page: Page, name: str, how: InputOptions) -> list[Passage]:

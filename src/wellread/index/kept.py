@@ -29,14 +29,9 @@ class Kept:
     used: float  # seconds since 1970
 
 
-def root(environ: Mapping[str, str]) -> Path:
-    """Where they lie."""
-    return cache_folder("files", environ)
-
-
 def place_for(key: str, environ: Mapping[str, str]) -> Path:
     """The folder of one index, made if need be; nobody else may look into it."""
-    base = private_folder(root(environ))
+    base = private_folder(cache_folder("files", environ))
     place = base / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     private_folder(place)
     (place / _USED).touch(mode=0o600)
@@ -45,7 +40,7 @@ def place_for(key: str, environ: Mapping[str, str]) -> Path:
 
 def everything(environ: Mapping[str, str]) -> list[Kept]:
     """All of them, the last used first."""
-    return sorted(_found(root(environ)), key=lambda kept: -kept.used)
+    return sorted(_found(environ), key=lambda kept: -kept.used)
 
 
 def clear(chosen: list[Kept]) -> int:
@@ -70,8 +65,8 @@ def keep_within(most: int, spared: Path, environ: Mapping[str, str]) -> None:
             total -= clear([kept])
 
 
-def _found(base: Path) -> Iterator[Kept]:
-    for place in base.glob("*"):
+def _found(environ: Mapping[str, str]) -> Iterator[Kept]:
+    for place in cache_folder("files", environ).glob("*"):
         try:
             size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
             used = (place / _USED).stat().st_mtime

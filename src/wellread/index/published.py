@@ -17,6 +17,7 @@ import pickle
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -102,11 +103,10 @@ class Documents:
 def mappings(path: Path) -> Iterator[tuple[str, list[int]]]:
     """URL and row numbers of an sqlitedict file; nothing else can come out of its pickles."""
     try:
-        with sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True) as connection:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             table = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchone()
             for key, value in connection.execute(f'SELECT key, value FROM "{str(table[0]).replace(chr(34), "")}"'):
                 yield str(key), plain_numbers(bytes(value), path)
-        connection.close()
     except (sqlite3.Error, TypeError) as problem:
         raise DamagedFile(f"{path} cannot be read: {problem}") from problem
 
@@ -116,9 +116,6 @@ class _NumbersOnly(pickle.Unpickler):
 
     def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
         raise pickle.UnpicklingError(f"{module_name}.{global_name} is not a number")
-
-    def persistent_load(self, pid: Any) -> NoReturn:
-        raise pickle.UnpicklingError("references are not numbers")
 
 
 def plain_numbers(data: bytes, path: Path) -> list[int]:

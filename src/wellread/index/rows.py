@@ -104,17 +104,9 @@ class RowFile:
 def in_order(found: Ranked, limit: int) -> Ranked:
     """The best, best first; equal ones in the order of their numbers."""
     rows, scores = found
+    if 0 < limit < len(scores):
+        # Everything that ties with the last place takes part, so that the choice never depends on partitioning.
+        kept = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        rows, scores = rows[kept], scores[kept]
     order = np.lexsort((rows, -scores))[:limit]
     return rows[order], scores[order]
-
-
-def best(scores: Floats, limit: int) -> Numbers:
-    """Positions of the highest scores, best first; equal scores in order of position."""
-    if limit < len(scores):
-        # Everything that ties with the last place takes part, so that the choice never depends on partitioning.
-        edge = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-        chosen = np.flatnonzero(scores >= edge)
-    else:
-        chosen = np.arange(len(scores))
-    order = np.lexsort((chosen, -scores[chosen]))
-    return chosen[order][:limit].astype(np.int64)

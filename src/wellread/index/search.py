@@ -30,7 +30,7 @@ from wellread.index.keys import Table
 from wellread.index.lexical import Words
 from wellread.index.manifest import Manifest
 from wellread.index.quantize import Bytes, Codes, Floats, check
-from wellread.index.rows import FLOATS, NOTHING, READERS, ROWS, Numbers, Ranked, Rows, best, in_order
+from wellread.index.rows import FLOATS, NOTHING, READERS, ROWS, Numbers, Ranked, Rows, in_order
 from wellread.index.texts import TextStore, bounded
 from wellread.index.titles import weigh_titles
 from wellread.protocols import Embedder
@@ -125,9 +125,7 @@ class SegmentReader:
         if not count:
             return NOTHING
         if FLOATS in self.entry.files or (count * self._dimensions <= SMALL and mode != "exact"):
-            scores = self.rows.all_scores(scaled)
-            chosen = best(scores, limit)
-            return chosen, scores[chosen]
+            return in_order((np.arange(count), self.rows.all_scores(scaled)), limit)
         with self.damage():
             found = self.coarse.candidates(query, min(candidates, count), mode, readers)
             scores = self.rows.scores(scaled, found, readers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -22,7 +22,7 @@ from wellread.text.lexicon import STOPWORDS, UNSPACED_CLASS
 from wellread.text.places import about
 from wellread.text.split import Splitting, passages
 from wellread.text.words import fold, stem
-from wellread.types import Hit, Hits, Passage, Query, Spec
+from wellread.types import Hit, Hits, Page, Passage, Query, Spec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -146,15 +146,20 @@ class Urls(InMemory):
         self.private = any(is_of_own_network(urlsplit(url).hostname or "") for url in addresses)
 
     async def read(self) -> tuple[Sequence[Passage], Sequence[str]]:
-        results = await asyncio.gather(*(self._page(url) for url in self.addresses))
+        results = await asyncio.gather(*(passages_of(self.kit.pages().read(url), url) for url in self.addresses))
         return [one for made, _ in results for one in made], [why for _, why in results if why]
 
-    async def _page(self, url: str) -> tuple[list[Passage], str]:
-        try:
-            page = await self.kit.pages().read(url)
-        except ReadError as problem:
-            return [], str(problem)
-        return await asyncio.to_thread(passages, page, url, Splitting()), f"{url}: {page.notice}" if page.notice else ""
+
+async def passages_of(reading: Awaitable[Page | None], document: str = "") -> tuple[list[Passage], str]:
+    """The passages of what is read, if anything is; and what went wrong."""
+    try:
+        page = await reading
+    except (ReadError, SourceError) as problem:
+        return [], str(problem)
+    if page is None:
+        return [], ""
+    made = await asyncio.to_thread(passages, page, document or page.url, Splitting())
+    return made, f"{page.url}: {page.notice}" if page.notice else ""
 
 
 def _addresses(argument: str) -> list[str]:

@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from wellread.errors import ReadError, SourceError
+from wellread.errors import SourceError
 from wellread.net.address import mail_address
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
 from wellread.parameters import CountOrZero, param
 from wellread.sources.hits import fused, hit, plain, web_address
-from wellread.sources.memory import Memory
+from wellread.sources.memory import Memory, passages_of
 from wellread.sources.service import Key, Rate, Service, VendorOptions, between, keywords
-from wellread.text.split import Splitting, passages
-from wellread.types import Block, Hit, Hits, Page, Passage, Query, Reference
+from wellread.types import Block, Hit, Hits, Page, Query, Reference
 
 _MOST_AUTHORS = 200
 _CSL_KINDS = {
@@ -96,23 +95,16 @@ class Papers(Service[Options]):
 
     async def _with_texts(self, query: Query, found: Hits) -> Hits:
         wanted = [one for one in found if one.reference][: self.options.full_text]
-        read = await asyncio.gather(*(self._read(one) for one in wanted))
-        parts = [part for made, _ in read for part in made]
+        read = await asyncio.gather(*(passages_of(self.whole(one.reference)) for one in wanted if one.reference))
+        parts = [
+            replace(part, title=one.title, published=one.published, reference=one.reference)
+            for one, (made, _) in zip(wanted, read, strict=True)
+            for part in made
+        ]
         failures = (*found.failures, *(f"{self.name}: {why}" for _, why in read if why))
         memory = await asyncio.to_thread(Memory, parts, self.name, self.http.kit.embedder())
         inside = await memory.search(query.text, query.limit)
         return Hits(fused([found, inside], query.limit), failures)
-
-    async def _read(self, paper: Hit) -> tuple[list[Passage], str]:
-        assert paper.reference is not None
-        try:
-            page = await self.whole(paper.reference)
-        except (ReadError, SourceError) as problem:
-            return [], str(problem)
-        if page is None:
-            return [], ""
-        made = await asyncio.to_thread(passages, page, page.url, Splitting())
-        return [replace(one, title=paper.title, published=paper.published, reference=paper.reference) for one in made], ""
 
 
 def reference(
