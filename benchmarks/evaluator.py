@@ -33,8 +33,7 @@ from wellread.engine import Engine
 from wellread.index.build import BuildOptions, build
 from wellread.index.search import LocalIndex
 from wellread.ranking.evaluator import MODEL, SHIPPED, TOKENIZER
-from wellread.ranking.judge import Chain, Judge
-from wellread.ranking.words import words_in
+from wellread.ranking.judge import Chain, Judge, words_in
 from wellread.settings import Settings
 from wellread.sources.index import library_path
 from wellread.text.split import Splitting, split

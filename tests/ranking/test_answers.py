@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ranking.answers import AnswerWeights, Best, Kind, best_answers, settles, told_in
-from wellread.ranking.doubts import Doubt
+from wellread.ranking.answers import AnswerWeights, Best, Doubt, Kind, best_answers, settles, told_in
 from wellread.ranking.paths import Marked, Verdict, Weights
 
 WEIGHTS, SCORING = Weights(), AnswerWeights()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ranking.answers import AnswerWeights, best_answers
-from wellread.ranking.doubts import NONE, Doubt, doubts
+from wellread.ranking.answers import NONE, AnswerWeights, Doubt, best_answers, doubts
 from wellread.ranking.paths import Verdict, Weights
 from wellread.types import Passage
 

@@ -22,7 +22,7 @@ from training.bert_graph import Described, Float32Weights, Graph, Shape, SharedW
 from training.evaluator.minilm import read_minilm
 from training.evaluator.weights import load_weights
 
-from wellread.ranking.words import WORDS as TABLE
+from wellread.ranking.judge import WORDS as TABLE
 
 NAME = "evaluator.onnx"
 WORDS = "embeddings.word_embeddings.weight"

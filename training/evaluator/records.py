@@ -12,8 +12,7 @@ from pathlib import Path
 from training.evaluator.data import Passage, Question, question_from
 
 from wellread.core.effort import Plan
-from wellread.ranking.answers import AnswerWeights, Best, best_answers
-from wellread.ranking.doubts import Doubt, doubts
+from wellread.ranking.answers import AnswerWeights, Best, Doubt, best_answers, doubts
 from wellread.ranking.paths import Collect, Found, Marked, Score, Verdict, Weights, hopeless, search_paths
 from wellread.types import Passage as Told
 

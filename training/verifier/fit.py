@@ -22,8 +22,8 @@ from training.evaluator.data import read_rows
 from training.verifier.prepare import part_of
 
 from wellread.citations.check import weighed
+from wellread.ranking.judge import WORDS
 from wellread.ranking.verifier import FITTED, MODEL, Verifier
-from wellread.ranking.words import WORDS
 from wellread.types import Passage
 
 SETS = ("lfqa", "wice", "factcheck")

@@ -3,21 +3,23 @@
 Every chain that was judged proposes answers. What speaks for one: how likely the chain is the right one, that it
 answers at all, that the answer is these words or told in these sentences, and how far up its passages stand in the ranking;
 against it, that the chain
-looks doubtful (`doubts`). How often such an answer is right was measured on questions set aside for it; that is the confidence.
+looks doubtful. How often such an answer is right was measured on questions set aside for it; that is the confidence.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from wellread.questions.kinds import to_be_told
-from wellread.ranking.doubts import NONE, Doubt
 from wellread.ranking.paths import Marked, Verdict, Weights, log_probability
 from wellread.text.lexicon import STOPWORDS
+from wellread.text.places import leads_to, mentions
 from wellread.text.words import fold
+from wellread.types import Passage
 
 K = TypeVar("K", bound=Hashable)
 Kind = Literal["span", "yes", "no", "text"]
@@ -29,6 +31,24 @@ APART = 8  # characters between two sentences from which on a heading or a quest
 # Nothing more is read once an answer is that sure (docs/log/evaluator.md). Longer questions may need two steps, whatever the
 # first passages seem to say.
 _SETTLED, _SETTLED_TOLD, _ONE_STEP = 0.6, 0.5, 10  # the last in words
+
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What speaks against a chain of passages before anybody has read it: two shares, from 0 to 1.
+
+    A chain leads somewhere if each of its passages is named by the question, names another one or is named by it. And an answer
+    about Eris should stand in passages that mention Eris.
+    """
+
+    astray: float = 0.0  # of a chain's passages that nothing leads to
+    missing: float = 0.0  # of the question's names that stand nowhere in it
+
+
+NONE = Doubt()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +209,31 @@ def _path(chain: tuple[K, ...], verdicts: Mapping[tuple[K, ...], Verdict], weigh
     """The mean step's log-probability; a step that nobody judged counts as the last."""
     steps = [verdicts.get(chain[: length + 1], verdicts[chain]) for length in range(len(chain))]
     return sum(log_probability(step.relevance, weights) for step in steps) / len(steps)
+
+
+def doubts(question: str) -> Callable[[Sequence[Passage]], Doubt]:
+    """How doubtful chains are as ways to the answer of a question."""
+    words = (word for word in _WORD.findall(question) if word.lower() not in STOPWORDS)
+    names = frozenset(fold(word) for word in words if word[0].isupper() or word[0].isdigit())
+    held: dict[str, frozenset[str]] = {}
+
+    def holds(passage: Passage) -> frozenset[str]:
+        if passage.id not in held:
+            held[passage.id] = names & {fold(word) for word in _WORD.findall(f"{passage.title} {passage.text}")}
+        return held[passage.id]
+
+    def doubt(chain: Sequence[Passage]) -> Doubt:
+        found = frozenset[str]().union(*map(holds, chain))
+        astray = sum(not _is_led_to(question, passage, chain) for passage in chain) if len(chain) > 1 else 0
+        return Doubt(astray / len(chain), 1 - len(found) / len(names) if names else 0.0)
+
+    return doubt
+
+
+def _is_led_to(question: str, passage: Passage, chain: Sequence[Passage]) -> bool:
+    if mentions(question, passage.title):
+        return True
+    others = (other for other in chain if other.id != passage.id)
+    return any(
+        other.title == passage.title or leads_to(other, passage.title) or leads_to(passage, other.title) for other in others
+    )

@@ -24,8 +24,7 @@ from wellread.embedding.layout import fitted, read_json, verify_files
 from wellread.errors import UsageError
 from wellread.protocols import AnswerReader, Grader, Parts, Reranker, trained
 from wellread.ranking import verifier
-from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
-from wellread.ranking.doubts import doubts
+from wellread.ranking.answers import AnswerWeights, Best, best_answers, doubts, settles
 from wellread.ranking.judge import SHIPPED, TOKENIZER, Chain, Judge, form_of
 from wellread.ranking.paths import (
     Collect,

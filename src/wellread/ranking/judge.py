@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,9 @@ from wellread.core.processors import available_processors, queued, workers
 from wellread.core.unicode_safety import encodable
 from wellread.embedding.arithmetic import Arithmetic, Choice, settled
 from wellread.embedding.batches import by_length, padded
-from wellread.errors import EmbedderError
+from wellread.errors import DamagedFile, EmbedderError
 from wellread.ranking.inputs import Ids, Row, Tokens, build_row, pad_rows, sentence_scores
 from wellread.ranking.paths import Marked, Verdict, hopeless
-from wellread.ranking.words import words_in
 from wellread.text.sentences import statements
 from wellread.text.weighted_cache import remembered
 from wellread.types import Passage
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).parent / "weights"
 TOKENIZER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2" / "tokenizer.json"
+WORDS = "words.npz"
 LONGEST_ANSWER = 24  # tokens
 MAX_TOKENS = 1024  # of a passage's text; the windows of a row are much shorter
 MAX_CHARACTERS = 16_000
@@ -206,6 +206,26 @@ def run(session: Session, model: Path, outputs: list[str], feed: dict[str, NDArr
         return session.run(outputs, feed)
     except Exception as problem:  # onnxruntime's errors have no common root but this
         raise EmbedderError(f"{model} failed: {problem}") from problem
+
+
+class Words(NamedTuple):
+    """The table of word vectors (gte-small's) that evaluator and verifier share: a byte a number, with a scale for each word."""
+
+    codes: NDArray[np.int8]
+    scales: NDArray[np.float32]
+
+    def vectors(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        return self.codes[ids].astype(np.float32) * self.scales[ids]
+
+
+@cache
+def words_in(folder: Path) -> Words:
+    """The table beside a model's file."""
+    try:
+        with np.load(folder / WORDS) as table:
+            return Words(table["codes"], table["scales"])
+    except (OSError, ValueError, KeyError) as problem:
+        raise DamagedFile(f"{folder / WORDS} cannot be read: {problem}") from problem
 
 
 def in_order(places: Sequence[Sequence[int]], found: Iterable[Sequence[T]]) -> list[T]:

@@ -17,8 +17,7 @@ from wellread.core.processors import available_processors, queued
 from wellread.embedding.arithmetic import Choice
 from wellread.embedding.layout import fitted, read_json, verify_files
 from wellread.ranking.inputs import Row, Tokens, build_row
-from wellread.ranking.judge import SHIPPED, TOKENIZER, batches, encoded, fed, form_of, in_order, opened, readers, run
-from wellread.ranking.words import WORDS
+from wellread.ranking.judge import SHIPPED, TOKENIZER, WORDS, batches, encoded, fed, form_of, in_order, opened, readers, run
 from wellread.types import Claim, Judgement, Passage
 
 if TYPE_CHECKING:

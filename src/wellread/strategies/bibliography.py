@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
-from wellread.errors import BudgetExhausted, WellreadError
-from wellread.events import AnswerDelta, Notice
+from wellread.errors import BudgetExhausted
+from wellread.events import AnswerDelta
 from wellread.questions.headings import headings
 from wellread.run import Run
-from wellread.strategies import likely_sentences, trail
+from wellread.strategies import likely_sentences, relevance, trail
 from wellread.strategies.guided import chained
 from wellread.strategies.quote import unsure
 from wellread.strategies.recipe import by_rules
@@ -52,21 +53,17 @@ def _entry(run: Run, asked: likely_sentences.Asked, passage: Passage) -> str:
 
 async def _clusters(run: Run, found: Sequence[Passage], most: int) -> list[list[Passage]]:
     """Passages that are near each other in meaning, the best first; without an embedder those of one document."""
-    try:
-        vectors = await run.timed(run.kit.embedder().embed([f"{one.title}. {one.text}" for one in found], kind="passage"))
-    except BudgetExhausted:
-        vectors = None
-    except (WellreadError, ImportError) as problem:
-        run.emit(Notice(f"grouped by title, because the embedder is not there: {problem}"))
-        vectors = None
+    texts, made = [f"{one.title}. {one.text}" for one in found], None
+    with suppress(BudgetExhausted):
+        made = await relevance.vectors(run, "grouped by title", (texts, "passage"))
     groups: list[list[int]] = []
-    if vectors is None:
+    if made is None:
         titled: dict[str, list[int]] = {}
         for place, one in enumerate(found):
             titled.setdefault(one.title.casefold(), []).append(place)
         groups = list(titled.values())
     else:
-        alike, groups = np.asarray(vectors) @ np.asarray(vectors).T, [[place] for place in range(len(found))]
+        alike, groups = made[0] @ made[0].T, [[place] for place in range(len(found))]
         while len(groups) > most:  # the two that are most alike, on the average of their members
             near = [
                 (float(alike[np.ix_(a, b)].mean()), i, j) for i, a in enumerate(groups) for j, b in enumerate(groups) if i < j

@@ -108,8 +108,10 @@ class Digest(Recipe[DigestParams]):
         local = [hit for hit in hits if hit.document is not None and hit.text]
         if local:
             found = await from_library(run, reading.question, source, local, p.top_k_nodes)
-            count, keep = p.top_k_related_documents, p.top_k_related_nodes
-            reading.documents += await with_related(run, reading.question, source, found, count, keep)
+            first = p.top_k_related_documents if source.has_documents else 0
+            keep = p.top_k_related_nodes
+            reading.documents += [await _extended(run, reading.question, source, one, keep) for one in found[:first]]
+            reading.documents += found[first:]
         remote = [hit for hit in hits if hit.document is None]
         nodes, keep = p.num_nodes_rerank_per_document, p.top_k_nodes_per_document
         pages = await from_internet(run, reading.question, remote, p.top_k_documents, nodes, keep)
@@ -266,17 +268,8 @@ def relevant(run: Run, documents: Sequence[Document]) -> list[Document]:
     return kept
 
 
-async def with_related(
-    run: Run, question: str, library: Source, found: list[Document], documents: int, keep: int
-) -> list[Document]:
-    """The best documents with further passages of theirs. A source that cannot give them leaves things as they are."""
-    if not library.has_documents:
-        return found
-    extended = [await _extended(run, question, library, document, keep) for document in found[:documents]]
-    return [*extended, *found[documents:]]
-
-
 async def _extended(run: Run, question: str, library: Source, document: Document, keep: int) -> Document:
+    """A document with further passages of its own."""
     known = {passage.id for passage in document.passages}
     everything = await run.aside(_around, await library.passages(document.passages[0].document or ""), document)
     others = [passage for passage in everything if passage.id not in known]

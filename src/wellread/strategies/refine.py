@@ -62,7 +62,7 @@ async def refine(
         shown = await run.aside(lambda: [_likeliest(question, parts, _MOST) for parts in cut])
         kept = await run.gather([_chosen(grader, question, *row) for row in zip(cut, shown, leads, strict=True)])
     else:
-        kept = await _scored(grader, question, _Cut(passages, cut, leads), lower)
+        kept = await _scored(grader, question, passages, cut, leads, lower)
     refined: list[Refined] = []
     for passage, parts, helping in zip(passages, cut, kept, strict=True):
         chosen = helping or set(range(len(parts)))
@@ -78,15 +78,6 @@ def _likeliest(question: str, parts: Sequence[str], most: int) -> list[int]:
     return sorted(best(by_words(question, parts), most))
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """Passages, their strips, and what leads to each passage."""
-
-    passages: Sequence[Passage]
-    strips: Sequence[Sequence[str]]
-    leads: Sequence[Chain]
-
-
 async def _chosen(grader: ModelGrader, question: str, parts: list[str], shown: list[int], lead: Chain) -> set[int]:
     if len(shown) < 2:  # the passage was graded: its only strip is all of it
         return set(shown)
@@ -94,24 +85,31 @@ async def _chosen(grader: ModelGrader, question: str, parts: list[str], shown: l
     return {shown[index] for index in kept}
 
 
-async def _scored(grader: CountedGrader, question: str, cut: _Cut, lower: float) -> list[set[int]]:
+async def _scored(
+    grader: CountedGrader,
+    question: str,
+    passages: Sequence[Passage],
+    cut: Sequence[Sequence[str]],
+    leads: Sequence[Chain],
+    lower: float,
+) -> list[set[int]]:
     """All strips of all passages in one batch; the best strip of a passage stays in any case.
 
     What leads to a passage lends its worth to all strips of it, also to those about something else. The middle one tells how much
     that is: of such a passage those stay that add to it.
     """
-    places = [(row, index) for row, parts in enumerate(cut.strips) for index in range(len(parts))]
+    places = [(row, index) for row, parts in enumerate(cut) for index in range(len(parts))]
     most = min(ALLOWED[grader.run.kit.effort].strips, grader.run.pairs_left)
-    texts = [cut.strips[row][index] for row, index in places]
+    texts = [cut[row][index] for row, index in places]
     read = [places[i] for i in await grader.run.aside(_likeliest, question, texts, most)]
-    pieces = [replace(cut.passages[row], text=cut.strips[row][index]) for row, index in read]
-    grades = await grader.grade(question, pieces, [cut.leads[row] for row, _ in read]) if pieces else ()
-    scores: list[dict[int, float]] = [{} for _ in cut.strips]
+    pieces = [replace(passages[row], text=cut[row][index]) for row, index in read]
+    grades = await grader.grade(question, pieces, [leads[row] for row, _ in read]) if pieces else ()
+    scores: list[dict[int, float]] = [{} for _ in cut]
     for (row, index), grade in zip(read, grades, strict=True):
         scores[row][index] = float(grade.relevant) if grade.score is None else grade.score
     kept: list[set[int]] = []
-    for of, leads in zip(scores, cut.leads, strict=True):
-        lent = median(of.values()) if leads and len(of) > 1 else -inf
+    for of, lead in zip(scores, leads, strict=True):
+        lent = median(of.values()) if lead and len(of) > 1 else -inf
         helping = {index for index, score in of.items() if score >= lower}
         adding = {index for index in helping if of[index] > lent}
         kept.append(adding or helping or set(sorted(of, key=lambda index: -of[index])[:1]))

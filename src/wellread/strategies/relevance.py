@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
+from typing import TYPE_CHECKING
 
 from wellread.core.effort import ALLOWED
 from wellread.errors import BudgetExhausted, WellreadError
@@ -16,6 +17,12 @@ from wellread.ranking.fusion import reciprocal_ranks
 from wellread.run import Run
 from wellread.sources.memory import tokens
 from wellread.types import Passage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from wellread.embedding.layout import Kind
 
 _COMPARED = 8  # times as many are compared by meaning as are read
 
@@ -44,24 +51,24 @@ def by_words(question: str, texts: Sequence[str]) -> list[float]:
     return [sum(weights[word] for word in words) / total for words in found]
 
 
-async def by_meaning(run: Run, question: str, texts: Sequence[str], *, kind: str = "query") -> tuple[str, list[float]]:
-    """Cosine similarity of each text to the question; by words when there is no embedder."""
-    if not texts:
-        return "meaning", []
+async def vectors(run: Run, failing: str, *rows: tuple[Sequence[str], Kind]) -> list[NDArray[np.float32]] | None:
+    """The vectors of texts; None where there is no embedder, and a notice of what is done then."""
     try:
         embedder = run.kit.embedder()
-        asked, given = await run.timed(
-            asyncio.gather(
-                embedder.embed([question], kind="query" if kind == "query" else "passage"),
-                embedder.embed(list(texts), kind="passage"),
-            )
-        )
+        return await run.timed(asyncio.gather(*(embedder.embed(list(texts), kind=kind) for texts, kind in rows)))
     except BudgetExhausted:
         raise
     except (WellreadError, ImportError) as problem:
-        run.emit(Notice(f"ranking by shared words, because the embedder is not there: {problem}"))
+        run.emit(Notice(f"{failing}, because the embedder is not there: {problem}"))
+        return None
+
+
+async def by_meaning(run: Run, question: str, texts: Sequence[str], *, kind: Kind = "query") -> tuple[str, list[float]]:
+    """Cosine similarity of each text to the question; by words when there is no embedder."""
+    made = await vectors(run, "ranking by shared words", ([question], kind), (texts, "passage")) if texts else []
+    if made is None:
         return "words", by_words(question, texts)
-    return "meaning", [float(score) for score in given @ asked[0]]
+    return "meaning", (made[1] @ made[0][0]).tolist() if texts else []
 
 
 async def ranked(

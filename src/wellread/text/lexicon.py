@@ -141,7 +141,6 @@ NEGATORS = word_set("""
     isn aren wasn weren doesn didn hasn hadn wouldn couldn shouldn
 """)  # "isn't", whatever stands in the place of its apostrophe
 NOT_NEGATING = word_set("only just merely until least doubt matter")  # "not only", "no doubt"
-LIMITING = word_set("until till unless except")  # "did not recover until 1700" says that it did
 # In a passage, any of these may be what a "not" of the answer is about.
 NEGATIVE = NEGATORS | word_set("""
     until unless except rather instead less fewer hardly rarely seldom barely scarcely unlike unable impossible outside

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby, takewhile
+from itertools import groupby
 from typing import NamedTuple
 
 from wellread.text import lexicon
@@ -294,10 +294,8 @@ def _denies(tokens: list[Token], index: int) -> bool:
         return False
     if following.form in ("more", "less", "fewer") and after.form == "than":
         return False
-    if index and tokens[index].form == "not" and tokens[index - 1].raw == ",":  # "it was Darla, not Angel" says it of Darla
-        return False
-    clause = takewhile(lambda token: token.kind != "stop", tokens[index + 1 : index + 25])
-    return not any(token.form in lexicon.LIMITING for token in clause)
+    # "it was Darla, not Angel" says it of Darla
+    return not (index and tokens[index].form == "not" and tokens[index - 1].raw == ",")
 
 
 def _keys(tokens: list[Token], index: int, words: Words) -> tuple[list[str], int]:
