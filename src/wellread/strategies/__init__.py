@@ -9,10 +9,9 @@ corrective  grade, correct, refine                agent        the loop in which
   refine      strips                                lookup       hits → passages
 digest      read, rank, summarise                 relevance    scores by evaluator, meaning or words
 quote       no language model at all              trail        following and reading with the evaluator
-  comparing   two values and a program              likely_sentences  sentences by words and meaning
-guided      the evaluator finds, one call answers calls        one small request to a model
-auto        quote, guided, react                  recipe       which model does what, follow-ups
-research    a report in checked sections          bibliography what was found, without a model
-                                                  earlier      sources of a conversation
+guided      the evaluator finds, one call answers likely_sentences  sentences by words and meaning
+auto        quote, guided, react                  calls        one small request to a model
+research    a report in checked sections          recipe       which model does what, follow-ups
+  bibliography  what was found, without a model   earlier      sources of a conversation
                                                   ending       how every run ends
 """

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice, zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -31,7 +30,8 @@ from wellread.answer_json import SURE
 from wellread.core.effort import ALLOWED
 from wellread.events import AnswerDelta, Decided, Notice, Ranked
 from wellread.parameters import Count, Share, param
-from wellread.questions.comparisons import comparison
+from wellread.questions import comparisons
+from wellread.questions.comparisons import Comparison, Value
 from wellread.questions.followups import references, understand
 from wellread.questions.kinds import to_be_told
 from wellread.questions.languages import NAMES
@@ -45,6 +45,7 @@ from wellread.text.neighbours import places
 from wellread.text.places import bare_title, name
 from wellread.text.quoting import leans_back, one_after_another, quoted, surrounded, with_context, with_what_follows
 from wellread.text.sentences import statements
+from wellread.text.words import fold
 from wellread.types import Answer, Hit, Near, Passage
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from wellread.ranking.evaluator import Evaluator
     from wellread.strategies.trail import Reached
 
+# Of what is sure enough: a value of the right kind in a sentence that names its side speaks for itself, and is at most so sure.
+_NEARLY, _LIFTED = 0.7, 0.6
 _SURE_PART = 0.5  # how sure both halves of a described question must be; else it is read as a whole
 _SHOWN = 1000, 600, 450, 300, 300  # characters of what comes near, the nearest first
 _BESIDE, _LIKELY = 3, 0.05  # passages beside an answer, and where none is so likely to answer
@@ -102,12 +105,8 @@ class Quote(Recipe[QuoteParams]):
         tracker = _judging(run)
         if run.language is not None and tracker is None:
             return await self._by_words(run, meant.question, run.language)
-        if asked := comparison(meant.question):
-            from wellread.strategies.comparing import compare
-
-            ask, told = partial(self._side, run, tracker), partial(_quoted, run)
-            if decided := await compare(run, asked, ask, told, self.params.min_confidence):
-                return decided
+        if (asked := comparisons.comparison(meant.question)) and (decided := await self._compared(run, tracker, asked)):
+            return decided
         if tracker is not None:
             return await self.conclude(run, await self.reach(run, tracker, meant.question))
         return await self._by_words(run, meant.question)
@@ -181,6 +180,31 @@ class Quote(Recipe[QuoteParams]):
         if one is not None:
             run.emit(trail.ranking(one.trail, self.params.results))
         return one
+
+    async def _compared(self, run: Run, tracker: Evaluator | None, asked: Comparison) -> Answer | None:
+        """Which side of "Which was released first, A or B?" wins: each value is read by itself, and a program compares them.
+
+        None where one value is not found, is not sure enough, or stands in a sentence about something else: then the question is
+        read as any other.
+        """
+        read: list[tuple[Value, Candidate, float]] = []
+        for side in asked.sides:
+            sentence, words, sure = await self._side(run, tracker, asked.question(side)) or (None, "", 0.0)
+            value = asked.value(side, words)
+            if sentence is None or value is None or not _is_about(side, sentence) or sure < _NEARLY * self.params.min_confidence:
+                return None
+            read.append((value, sentence, sure))
+        values = (read[0][0], read[1][0])
+        winner = comparisons.decide(asked, *values)
+        if winner is None:
+            return None
+        told = comparisons.shown(asked, values, winner)
+        run.emit(Decided(f"answer: {asked.sides[winner]}", told))
+        text = _quoted(run, [read[winner][1], read[1 - winner][1]])
+        run.emit(AnswerDelta(text))
+        weakest = min(sure for *_, sure in read)
+        run.notes.append(told)
+        return await run.answer(text, short=asked.sides[winner], confidence=max(weakest, min(weakest / _NEARLY, _LIFTED)))
 
     async def _side(self, run: Run, tracker: Evaluator | None, question: str) -> tuple[Candidate, str, float] | None:
         """The sentence that answers a question after one side of a comparison, the words that do in it, and how sure that is."""
@@ -282,6 +306,13 @@ def _judging(run: Run) -> Evaluator | None:
     from wellread.ranking.evaluator import follower
 
     return follower(run.kit, run.language)
+
+
+def _is_about(side: str, sentence: Candidate) -> bool:
+    """Whether the sentence, or the title it stands under, names the side."""
+    said = {fold(word) for word in f"{sentence.passage.title} {sentence.text}".replace(",", " ").split()}
+    wanted = [fold(word.strip("().,“”\"'")) for word in side.split() if word.lower() not in ("the", "a", "an")]
+    return sum(word in said for word in wanted) >= 0.6 * len(wanted)
 
 
 def _second_step(question: Asked, first: Candidate, one: Candidate, open_before: float) -> tuple[float, float]:
