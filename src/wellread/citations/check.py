@@ -55,7 +55,6 @@ class _Claim:
     end: int
     raw: str  # as it stands
     body: str  # without markers, bullets and link targets
-    bare: str  # without its last markers only: a quoted passage may have brackets of its own
     words: Words
     cited: tuple[int, ...]  # only numbers that passages have
     linked: tuple[tuple[int, ...], ...]  # the passages behind each link: pieces of one page
@@ -126,7 +125,7 @@ def _otherwise(
         return verdict, citations
     if not said.claim:
         return "says what is missing", citations
-    rest = replace(claim, body=said.claim, bare=said.claim, words=read(said.claim))
+    rest = replace(claim, body=said.claim, words=read(said.claim))
     verdict, found, _ = _weigh(rest, cited, evidence)
     return (verdict, found) if verdict == "carried" else (verdict, citations)
 
@@ -140,7 +139,7 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[V
     asked = evidence.ask(claim.words if readable else Words())
     for number in cited:
         source = evidence.sources[number]
-        if quotation := source.quotation(claim.body) or source.quotation(claim.bare):
+        if quotation := source.quotation(claim.body):
             citations.append(Citation(number, source.passage, *quotation, 1.0))
             verbatim.append(not source.denied(*quotation))
         else:
@@ -198,13 +197,11 @@ def _claims(text: str, passages: Mapping[int, Passage]) -> list[list[_Claim]]:
             cited = tuple(dict.fromkeys(number for group in (numbers, *linked) for number in group if number in passages))
             naming = {link for link in shown if _names(link.text, (passages[n] for n in known.get(same_address(link.url), ())))}
             body = _body(text, start, end, shown, naming)
-            bare = _unmarked_end(text, prefix_end(text, start, end), end, inside)
             inferred = _INFERENCE.search(body) is not None
-            body, bare = (_INFERENCE.sub("", one) if inferred else _unfenced(one) for one in (body, bare))
-            body = as_shown(body)
+            body = as_shown(_INFERENCE.sub("", body) if inferred else _unfenced(body))
             linked = tuple(dict.fromkeys(group for group in linked if not known_numbers.intersection(group)))
             marked = bool(inside or cited)
-            claims.append(_Claim(start, end, text[start:end], body, bare, read(body), cited, linked, marked, inferred))
+            claims.append(_Claim(start, end, text[start:end], body, read(body), cited, linked, marked, inferred))
         blocks.append(claims)
     return blocks
 
@@ -233,18 +230,6 @@ def _body(text: str, start: int, end: int, inside: Iterable[Link], naming: Colle
         position = link.end + bracketed
     parts.append(text[position:end])
     return strip_markers("".join(parts)).strip()
-
-
-def _unmarked_end(text: str, start: int, end: int, inside: list[Marker]) -> str:
-    """The sentence without the markers before or behind its stop."""
-    stop = ""
-    for mark in reversed(inside):
-        rest = text[mark.end : end].strip()
-        if rest.strip(".。"):
-            break
-        stop = rest or stop
-        end = mark.start
-    return text[start:end].strip() + stop
 
 
 def _unfenced(sentence: str) -> str:
