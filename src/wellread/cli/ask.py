@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 import typer
 
@@ -17,7 +17,9 @@ from wellread import events
 from wellread.answer_json import AnswerJson
 from wellread.cli import opening, options, show
 from wellread.cli.terminal import json_line, note
+from wellread.core.codec import Json, loads
 from wellread.errors import MissingExtra, ReplayMismatch, UsageError, WellreadError, os_errors
+from wellread.present.sections import sections
 from wellread.types import Answer, Outcome
 
 if TYPE_CHECKING:
@@ -29,10 +31,6 @@ WIDER = (
     "Only the small encyclopaedia in the package was searched. Search more with --source wikipedia,\n"
     "--source files:FOLDER or --source index:FOLDER; all kinds: wellread plugins sources"
 )
-_OUTPUT = options.flag("--output -o", "FILE", "Write the answer to this file: .md, .html, .docx or .pdf.")
-_TRACE = options.flag("--trace", "FILE", "Write the run's events to this file, as JSON lines.")
-_RECORD = options.flag("--record", "FILE", "Write everything the run gets from outside to this file.")
-_REPLAY = options.flag("--replay", "FILE", "Answer from such a file, without network or model.")
 _REPORT_SECONDS = 1800.0
 _READY = 10.0  # seconds after an answer on the terminal that go into the next one
 
@@ -48,10 +46,10 @@ def ask(
     ),
     verbose: bool = options.flag("--verbose", "", "The same as --show steps.", False),
     strict: bool = options.flag("--strict", "", "Exit status 3 for what is only probable, too.", False),
-    output: Path | None = _OUTPUT,
-    trace: Path | None = _TRACE,
-    record: Path | None = _RECORD,
-    replay: Path | None = _REPLAY,
+    output: Path | None = options.flag("--output -o", "FILE", "Write the answer to this file: .md, .html, .docx or .pdf."),
+    trace: Path | None = options.flag("--trace", "FILE", "Write the run's events to this file, as JSON lines."),
+    record: Path | None = options.flag("--record", "FILE", "Write everything the run gets from outside to this file."),
+    replay: Path | None = options.flag("--replay", "FILE", "Answer from such a file, without network or model."),
 ) -> None:
     """Answer a question, with numbered sources that a program has checked.
 
@@ -68,17 +66,8 @@ def ask(
     raise typer.Exit(status(answer, strict=strict))
 
 
-@options.answering(without=("strategy", "fallback"), seconds=_REPORT_SECONDS)
-def research(
-    question: options.Question,
-    chosen: options.Chosen,
-    as_json: options.AsJson = False,
-    as_events: options.AsEvents = False,
-    output: Path | None = _OUTPUT,
-    trace: Path | None = _TRACE,
-    record: Path | None = _RECORD,
-    replay: Path | None = _REPLAY,
-) -> None:
+@options.answering(without=("strategy", "fallback"), seconds=_REPORT_SECONDS, like=ask)
+def research(chosen: options.Chosen, **flags: Any) -> None:
     """Write a cited report in sections, each sentence checked, and what could not be found.
 
     The same as ask --strategy research, with more time. One that was stopped goes on where it was when it is asked for again
@@ -87,9 +76,8 @@ def research(
     wellread research "What is known about Titan?" -o report.html
     wellread research "How do heat pumps work?" -o report.pdf -p sections=6
     """
-    chosen = replace(chosen, settings=replace(chosen.settings, strategy="research"), strategy="research")
-    answer = _answered(options.asked(question), _How(chosen, record, replay, output, trace), as_json, as_events)
-    raise typer.Exit(status(answer))
+    report = replace(chosen, settings=replace(chosen.settings, strategy="research"), strategy="research")
+    cast("Any", ask).__wrapped__(chosen=report, **flags)
 
 
 def _answered(text: str, how: _How, as_json: bool, as_events: bool, steps: bool | None = None) -> Answer:
@@ -110,8 +98,6 @@ def _answered(text: str, how: _How, as_json: bool, as_events: bool, steps: bool 
     if how.chosen.settings.cache:
         opening.keep(opening.cited(answer), answer.text)
     if made:
-        from wellread.present.sections import sections
-
         parts = sections(AnswerJson.of(answer))
         note(f"{how.output}: {parts.legend or parts.checked}" if answer.text else f"nothing was written: {answer.reason}")
         for one in parts.notes:
@@ -153,8 +139,6 @@ class _How:
 
     def kept(self) -> list[events.Event]:
         """The events of an unfinished report, without lines of which a crash has left a part."""
-        from wellread.core.codec import Json, loads
-
         found: list[events.Event] = []
         for line in self.part.read_text(encoding="utf-8").splitlines() if self.part and self.part.is_file() else ():
             with suppress(ValueError, WellreadError):

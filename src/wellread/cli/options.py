@@ -128,10 +128,10 @@ class Chosen:
 
 
 def answering(
-    *, without: Sequence[str] = (), seconds: float | None = None
+    *, without: Sequence[str] = (), seconds: float | None = None, like: Callable[..., None] | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a command these flags, in the place of its parameter `chosen`, which it gets made of them. `seconds` are those that
-    it has unless told otherwise, where they are not those of the settings."""
+    it has unless told otherwise, where they are not those of the settings. Its own are those of a command that it is `like`."""
     taken = {name: given for name, given in _ANSWERING.items() if name not in without}
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
@@ -144,7 +144,7 @@ def answering(
             command(chosen=Chosen(made, pairs, strategy), **given)
 
         flags = [Parameter(name, Parameter.KEYWORD_ONLY, default=value, annotation=kind) for name, (kind, value) in taken.items()]
-        taking = signature(command, eval_str=True).parameters
+        taking = signature(getattr(like, "__wrapped__", command), eval_str=True).parameters
         own = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in taking.values()]
         place = list(taking).index("chosen")
         cast("Any", called).__signature__ = Signature([*own[:place], *flags, *own[place + 1 :]])
