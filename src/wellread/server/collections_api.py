@@ -237,7 +237,7 @@ async def _form(request: Request, here: Service) -> AsyncGenerator[Arrived]:
         left = here.options.max_stored - await asyncio.to_thread(here.collections.stored)
         room = Room(here.options.max_documents, here.options.max_document, max(0, left), here.arriving)
         folder = await asyncio.to_thread(here.collections.incoming)
-        async with arriving(request, room, folder, lambda: here.sending.wanted) as form:
+        async with arriving(request, room, folder, lambda: here.sending.wanted, here.options.max_upload) as form:
             yield form
 
 

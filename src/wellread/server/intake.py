@@ -27,6 +27,7 @@ _MOST_NAMED = 1000  # files beyond those that are taken, each of which is named 
 GRACE = 10.0  # seconds that everybody has
 LEAST = 50_000  # bytes a second after that, while the place is wanted
 _LOOK = 0.5  # seconds between two looks at whether it is
+_SILENT = 30.0  # seconds without a byte
 LONGEST_NAME = 60  # characters of a collection's
 _LONGEST_FILE = 200  # bytes; file systems end at 255
 _LONGEST_PATH, _DEEPEST = 2_000, 8  # characters that are looked at, and folders that are kept
@@ -72,10 +73,9 @@ class Room:
 
 
 @asynccontextmanager
-async def arriving(
-    request: Request, room: Room, folder: Path, wanted: Callable[[], bool] = lambda: False
-) -> AsyncGenerator[Arrived]:
-    """The form of a request, its files in this folder. What lies there at the end of the block is deleted, half ones too."""
+async def arriving(request: Request, room: Room, folder: Path, wanted: Callable[[], bool], most: int) -> AsyncGenerator[Arrived]:
+    """The form of a request of `most` bytes, its files in this folder. What lies there at the end of the block is deleted, half
+    ones too."""
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
         raise UsageError("documents are sent as multipart/form-data")
@@ -85,7 +85,7 @@ async def arriving(
         try:
             with os_errors(DamagedFile, "the document cannot be kept"):
                 parser = MultipartParser(options[b"boundary"], form.callbacks())  # pyright: ignore[reportArgumentType]
-                async with aclosing(hastened(request.stream(), wanted)) as pieces:
+                async with aclosing(hastened(request.stream(), wanted, most)) as pieces:
                     async for piece in pieces:
                         await asyncio.to_thread(parser.write, piece)
                 parser.finalize()
@@ -207,22 +207,27 @@ class Form:
         self.ended = True
 
 
-async def hastened(body: AsyncGenerator[bytes], wanted: Callable[[], bool]) -> AsyncGenerator[bytes]:
-    """The pieces of a body as they come. One that is too slow is given up once its place is wanted."""
-    begun, taken = time.monotonic(), 0
-    coming = asyncio.ensure_future(anext(body, None))
+async def hastened(body: AsyncGenerator[bytes], wanted: Callable[[], bool], most: int) -> AsyncGenerator[bytes]:
+    """The pieces of a body as they come, up to so many bytes. One that is too slow is given up once its place is wanted, one of
+    which nothing more comes in any case."""
+    begun = heard = time.monotonic()
+    taken, coming = 0, asyncio.ensure_future(anext(body, None))
     try:
         while True:
             await asyncio.wait([coming], timeout=_LOOK)
+            now = time.monotonic()
             if coming.done():
-                piece = coming.result()
-                if piece is None:
+                if (piece := coming.result()) is None:
                     return
-                taken += len(piece)
+                heard, taken = now, taken + len(piece)
+                if taken > most:
+                    raise HTTPException(413, f"that is too much at once: at most {most:,} bytes")
                 yield piece
                 coming = asyncio.ensure_future(anext(body, None))
-            if time.monotonic() - begun > GRACE + taken / LEAST and wanted():
+            if now - begun > GRACE + taken / LEAST and wanted():
                 raise HTTPException(408, "the documents came too slowly, and others wanted to send theirs")
+            if now - heard > _SILENT:
+                raise HTTPException(408, "the request came too slowly")
     finally:
         coming.cancel()
 

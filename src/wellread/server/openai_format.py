@@ -140,11 +140,9 @@ def cited(text: str, answer: AnswerJson) -> list[dict[str, Any]]:
     return found
 
 
-def error(
-    status: int, message: str, headers: dict[str, str] | None = None, *, param: str | None = None, code: str | None = None
-) -> JSONResponse:
+def error(status: int, message: str, param: str | None = None, code: str | None = None) -> JSONResponse:
     """An error in OpenAI's shape."""
-    return JSONResponse({"error": fault(status, message, param, code)}, status, headers=headers)
+    return JSONResponse({"error": fault(status, message, param, code)}, status)
 
 
 def fault(status: int, message: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:

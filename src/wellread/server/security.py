@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -272,7 +271,7 @@ class Wall:
         if Headers(scope=scope).get("content-type", "").strip().lower().startswith("multipart/"):
             documents = scope["method"] == "POST" and _DOCUMENTS.fullmatch(scope["path"])
             if documents and self.options.takes_documents:
-                return _counted(receive, self.options.max_upload)
+                return receive
             return error(scope["path"], 415, "forms with files are taken for documents only")
         most, seconds = (_LOGIN, _LOGIN_SECONDS) if _is_open(scope["path"]) else (self.options.max_body, _BODY_SECONDS)
         declared = Headers(scope=scope).get("content-length", "0")
@@ -314,25 +313,6 @@ def error(path: str, status: int, message: str) -> Response:
 
 def _too_large(path: str, most: int) -> Response:
     return error(path, 413, f"the request is too large: at most {most:,} bytes")
-
-
-def _counted(receive: Receive, most: int) -> Receive:
-    """The body as it comes, as long as it does come and there is not too much of it."""
-    taken = 0
-
-    async def counting() -> Message:
-        nonlocal taken
-        try:
-            async with asyncio.timeout(_BODY_SECONDS):
-                message = await receive()
-        except TimeoutError:
-            raise HTTPException(408, "the request came too slowly") from None
-        taken += len(message.get("body", b""))
-        if taken > most:
-            raise HTTPException(413, f"that is too much at once: at most {most:,} bytes")
-        return message
-
-    return counting
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from wellread import plugins
@@ -35,7 +35,16 @@ from wellread.server.web.html import Safe, el, field, icon
 from wellread.server.web.pages import page
 from wellread.settings import Settings, config_path
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+async def _allowed(request: Request) -> None:
+    """This machine and this user alone; requests from other sites have been refused before."""
+    options = service.of(request).options
+    client, own = request.scope.get("client"), request.scope.get("server")
+    if not (options.has_settings and is_owner((client, own) if client and own else None)):
+        raise NotThere("settings are changed in the settings file of this server")
+
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(_allowed)])
 _LONGEST = 4_000
 _SIGNS = {"ok": "check", "note": "thought", "problem": "warning"}
 AT_ONCE = ("model", "sources", "effort")
@@ -54,7 +63,6 @@ async def show(
     others: bool = False,
 ) -> Response:
     """With what became of a change that was saved just now."""
-    _allowed(request)
     note = Outcome(tuple(held or ()), old_keys, others).sentence if saved else ""
     return page(request, "Settings", await asyncio.to_thread(_form, service.of(request), note))
 
@@ -62,7 +70,6 @@ async def show(
 @router.post("/settings")
 async def save(request: Request) -> Response:
     """Empty fields: a setting goes back to its default, a key stays as it is."""
-    _allowed(request)
     sent = await request.form(max_files=0, max_fields=200)
     form = {name: str(value).strip()[:_LONGEST] for name, value in sent.items()}
     here, effort = service.of(request), form.get("effort")
@@ -93,17 +100,8 @@ async def save(request: Request) -> Response:
 
 @router.post("/settings/check")
 async def check(request: Request) -> Response:
-    _allowed(request)
     found = await asyncio.to_thread(diagnosis.findings)
     return page(request, "Settings", await asyncio.to_thread(_form, service.of(request), "", found))
-
-
-def _allowed(request: Request) -> None:
-    """This machine and this user alone; requests from other sites have been refused before."""
-    options = service.of(request).options
-    client, own = request.scope.get("client"), request.scope.get("server")
-    if not (options.has_settings and is_owner((client, own) if client and own else None)):
-        raise NotThere("settings are changed in the settings file of this server")
 
 
 def _in_file() -> Mapping[str, Any]:
