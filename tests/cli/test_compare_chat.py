@@ -212,6 +212,7 @@ async def ask(talk, question, display):
         await asyncio.sleep(30)
 
 chat.Conversation.ask = ask
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which the tests may have been started without
 sys.argv = ["wellread", "chat"]
 main.main()
 """
@@ -228,7 +229,10 @@ def test_ctrl_c_ends_the_answer_and_not_the_conversation() -> None:
 def test_ctrl_c_at_the_prompt_ends_the_conversation_at_once() -> None:
     """On a pseudo-terminal: only there somebody can press it before a question."""
     main, terminal = pytest.importorskip("pty").openpty()
-    command = [str(Path(sys.executable).parent / "wellread"), "chat", "--model", "none"]
+    listening = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from wellread.cli import main; main.main()"
+    )
+    command = [sys.executable, "-c", listening, "chat", "--model", "none"]
     process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal)
     try:
         seen = b""
@@ -238,5 +242,6 @@ def test_ctrl_c_at_the_prompt_ends_the_conversation_at_once() -> None:
         assert process.wait(20) == 130
     finally:
         process.kill()
+        process.wait()
         os.close(terminal)
         os.close(main)

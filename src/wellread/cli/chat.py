@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from wellread.cli import opening, options, show
 from wellread.cli.terminal import note, say
-from wellread.core import codec
+from wellread.core import codec, safe_files
+from wellread.errors import UsageError, WellreadError, os_errors
 from wellread.text.places import place
 from wellread.types import Answer
 
@@ -101,8 +102,6 @@ def _lines(prompt: str) -> Iterator[str]:
 
 
 def _turn(talk: Conversation, line: str, loop: asyncio.Runner) -> None:
-    from wellread.errors import WellreadError
-
     if line == "/clear":
         talk.clear()
     elif line == "/sources":
@@ -121,16 +120,11 @@ def _turn(talk: Conversation, line: str, loop: asyncio.Runner) -> None:
 
 
 def _append(file: Path, text: str) -> None:
-    from wellread.errors import WellreadError, os_errors
-
     with os_errors(WellreadError, f"{file}: the conversation cannot be kept"), file.open("a", encoding="utf-8") as out:
         out.write(text)
 
 
 def _read(file: Path | None) -> list[tuple[str, str]]:
-    from wellread.core import safe_files
-    from wellread.errors import UsageError, WellreadError
-
     if file is None:
         return []
     if not file.exists():

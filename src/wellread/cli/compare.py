@@ -15,6 +15,8 @@ from wellread.cli import completion, options
 from wellread.cli.ask import status
 from wellread.cli.terminal import clean, note, say_json
 from wellread.errors import UsageError
+from wellread.events import answer_json
+from wellread.present.sections import sections
 from wellread.types import Answer
 
 if TYPE_CHECKING:
@@ -46,8 +48,6 @@ def compare(
     """
     answers = asyncio.run(_compare(options.asked(question), chosen.settings, strategy, chosen.params))
     if as_json:
-        from wellread.events import answer_json
-
         say_json({"question": answers[0].question, "runs": [answer_json(a) for a in answers]})
     else:
         _print(clean(answers))
@@ -115,8 +115,6 @@ def _print(answers: list[Answer]) -> None:
 def _words(answer: Answer) -> Text:
     """Words of others: no markup, and no names of pictures between colons, is looked for in them."""
     from rich.text import Text
-
-    from wellread.present.sections import sections
 
     words = "\n".join(filter(None, (answer.short, sections(AnswerJson.of(answer)).marked())))
     if answer.outcome != "answered":

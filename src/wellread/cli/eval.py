@@ -7,6 +7,7 @@ import itertools
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ from wellread.cli.feeds import ticking
 from wellread.cli.terminal import note, say, say_json
 from wellread.core.private_files import cache_folder
 from wellread.errors import UsageError
-from wellread.parameters import public
+from wellread.parameters import fill, public
 
 if TYPE_CHECKING:
     from wellread.evals.data import Question
@@ -88,7 +89,6 @@ async def _measure(
     plan: Plan,
     judge: str | None,
 ) -> tuple[list[dict[str, Any]], list[list[Result]], Sequence[Question]]:
-    from dataclasses import replace
 
     from wellread.engine import Engine
     from wellread.evals.data import load
@@ -118,7 +118,6 @@ def _grid(strategies: list[str], params: list[str]) -> list[Cell]:
     """Every strategy with every combination of the values of the parameters it has."""
     from wellread import plugins
     from wellread.evals.runs import Cell
-    from wellread.parameters import fill
 
     values: dict[str, list[object]] = {}
     for pair in params:

@@ -24,6 +24,7 @@ from wellread.core.private_files import at_home
 from wellread.errors import UsageError
 from wellread.events import counted, hit_json
 from wellread.text.places import inside
+from wellread.types import Query, Spec
 
 if TYPE_CHECKING:
     from wellread.index.manifest import Manifest
@@ -179,8 +180,6 @@ def search(
 
     wellread index search notes-index "moons of Jupiter" --mode thorough
     """
-    from wellread.types import Query, Spec
-
     query = " ".join(words)
     if not query.strip():
         raise UsageError("the query is empty")

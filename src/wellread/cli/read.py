@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import unquote, urlsplit
 
 import typer
 
@@ -14,6 +15,7 @@ from wellread.cli import opening, options, show
 from wellread.cli.terminal import note, say, say_json
 from wellread.core.private_files import at_home
 from wellread.errors import ReadError, UsageError
+from wellread.events import documents_json, hit_json
 from wellread.types import Hits, Page, by_document
 
 
@@ -47,8 +49,6 @@ def search(
     for failure in hits.failures:
         note(f"wellread: {failure}")
     if as_json:
-        from wellread.events import documents_json, hit_json
-
         say_json({"query": query, "hits": [hit_json(hit) for hit in hits], "documents": documents_json(hits)})
     else:
         for number, group in enumerate(by_document(hits), 1):
@@ -91,7 +91,6 @@ def read(
 
 
 def _opened(what: str) -> Page:
-    from urllib.parse import unquote, urlsplit
 
     from wellread.reading.documents import opened
     from wellread.reading.workers import shared

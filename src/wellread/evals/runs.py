@@ -207,14 +207,10 @@ class ModelJudge:
         )
         async for item in self._model.stream(Prompt((Message("user", text),), max_tokens=200)):
             if isinstance(item, Completion):
-                return self._verdict(item.text)
+                if found := _VERDICT.findall(item.text):
+                    return float(found[-1].lower() == "yes")
+                raise BadOutput(self._model.name, f"the judge said neither yes nor no: {item.text[:80]!r}")
         raise BadOutput(self._model.name, "the judge said nothing")
-
-    def _verdict(self, text: str) -> float:
-        found = _VERDICT.findall(text)
-        if not found:
-            raise BadOutput(self._model.name, f"the judge said neither yes nor no: {text[:80]!r}")
-        return float(found[-1].lower() == "yes")
 
 
 _MARK = "eval "

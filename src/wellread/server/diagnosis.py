@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from wellread import plugins
 from wellread import settings as settings_module
 from wellread.core import keychain
 from wellread.errors import DamagedFile, WellreadError
 from wellread.net.address import name_and_address
-from wellread.parameters import public
+from wellread.parameters import fill, public
 from wellread.plugins import parse_spec
+from wellread.server import database
+from wellread.server import options as server_options
 from wellread.settings import Settings
 
 KEYS = {
@@ -76,10 +79,6 @@ def findings() -> list[Finding]:
 
 def _settings() -> Finding:
     """Its tables too, which are only looked at when a strategy or the server starts."""
-    from wellread import plugins
-    from wellread.parameters import fill
-    from wellread.server import options as server_options
-
     path = settings_module.config_path()
     try:
         settings = settings_module.load()
@@ -177,15 +176,11 @@ def _deployed(what: str, argument: str, *, evaluators: bool) -> Finding:
 
 def _history(settings: Settings) -> Iterator[Finding]:
     """A history on a database server: can it be reached and used? A file is looked at when the server starts."""
-    from wellread.server import options as server_options
-
     try:
         place = server_options.history_place(server_options.load(settings, {}))
     except WellreadError:  # said of the settings already
         return
     if isinstance(place, str):
-        from wellread.server import database
-
         advice = "start the database, or correct WELLREAD_HISTORY or the setting history"
         yield _attempt("history in PostgreSQL", lambda: database.check(place), advice)
 
