@@ -8,7 +8,7 @@ import time
 import pytest
 
 from wellread.cluster.merged import ShardGone
-from wellread.cluster.replicas import Known, Patience, ReplicaLost, ReplicatedShard
+from wellread.cluster.replicas import Patience, ReplicaLost, ReplicatedShard
 from wellread.errors import IndexFault
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +33,7 @@ class Scripted:
 
 def shard_of(*replicas: Scripted, patience: Patience | None = None) -> ReplicatedShard:
     found = {replica.name: replica for replica in replicas}
-    return ReplicatedShard("0000", Known(lambda: list(found), found.__getitem__), patience)
+    return ReplicatedShard("0000", lambda: list(found), found.__getitem__, patience)
 
 
 async def test_calls_go_to_the_one_that_is_least_busy() -> None:
@@ -85,7 +85,7 @@ async def test_what_happened_is_counted_for_the_metrics() -> None:
     from wellread.cluster.replicas import counts
 
     found = {"dead": Scripted("dead", -0.0001), "alive": Scripted("alive", 0.001)}
-    shards = [ReplicatedShard("counted", Known(lambda: list(found), found.__getitem__)) for _ in range(2)]
+    shards = [ReplicatedShard("counted", lambda: list(found), found.__getitem__) for _ in range(2)]
     for shard in shards:
         await shard.call("hits")
     assert (counts()["counted"].calls, counts()["counted"].gone) == (2, 0)
@@ -104,7 +104,7 @@ async def test_an_error_of_the_call_is_not_a_loss() -> None:
 
 async def test_replicas_that_come_later_are_found() -> None:
     there = {"old": Scripted("old", 0.001, -0.0001)}
-    shard = ReplicatedShard("0000", Known(lambda: list(there), lambda name: there[name]), Patience(deadline=5))
+    shard = ReplicatedShard("0000", lambda: list(there), lambda name: there[name], Patience(deadline=5))
     assert await shard.call("hits") == "old"
     there["new"] = Scripted("new", 0.001)
     assert await shard.call("hits") == "new"  # the old one is lost, so it looks again
@@ -128,7 +128,7 @@ async def test_nobody_waits_for_who_else_there_is(monkeypatch: pytest.MonkeyPatc
         return ["a"]
 
     monkeypatch.setattr(replicas, "_LOOK_EVERY", 0.0)
-    shard = ReplicatedShard("0000", Known(names, lambda name: Scripted(name, 0.001)), Patience(deadline=0.7))
+    shard = ReplicatedShard("0000", names, lambda name: Scripted(name, 0.001), Patience(deadline=0.7))
     for _ in range(3):
         assert await asyncio.wait_for(shard.call("hits"), 0.6) == "a"
     await asyncio.sleep(1.2)

@@ -18,7 +18,7 @@ from typing import Any, cast
 from wellread.cluster import sharded
 from wellread.cluster.actors import NAMESPACE, THREADS, EvaluatorActor, RayReplica, ShardActor, find, ray
 from wellread.cluster.merged import MergedIndex
-from wellread.cluster.replicas import Known, Patience, ReplicaLost, ReplicatedShard
+from wellread.cluster.replicas import Patience, ReplicaLost, ReplicatedShard
 from wellread.cluster.sharded import is_address
 from wellread.errors import IndexFault, UsageError, WellreadError
 
@@ -132,7 +132,7 @@ def evaluators(name: str, address: str | None = None) -> ReplicatedShard:
     connect(address)
     if not _actors(name, _EVALUATOR):
         raise UsageError(f"{name} has no evaluators: start some with `wellread cluster scale {name} --evaluators N`")
-    return ReplicatedShard("evaluators", Known(partial(_replicas, name, _EVALUATOR), RayReplica))
+    return ReplicatedShard("evaluators", partial(_replicas, name, _EVALUATOR), RayReplica)
 
 
 def open_index(name: str, address: str | None = None, patience: Patience | None = None) -> MergedIndex:
@@ -143,8 +143,10 @@ def open_index(name: str, address: str | None = None, patience: Patience | None 
         there = ", ".join(names()) or "none"
         raise IndexFault(f"no index {name} is deployed in this cluster (there is: {there}); see: wellread cluster deploy")
     content = sharded.load(_place(module, name, known))
-    reached = (Known(partial(_replicas, name, _SHARD, number), RayReplica) for number in range(len(content.shards)))
-    peers = [ReplicatedShard(entry.name, known, patience) for entry, known in zip(content.shards, reached, strict=True)]
+    peers = [
+        ReplicatedShard(entry.name, partial(_replicas, name, _SHARD, number), RayReplica, patience)
+        for number, entry in enumerate(content.shards)
+    ]
     return MergedIndex(content, peers)
 
 

@@ -59,21 +59,16 @@ class Counts:
     durations: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT))
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """How replicas are found: their names now (`ReplicaLost` where nobody can say), and how one is reached by its name."""
-
-    names: Callable[[], Sequence[str]]
-    reach: Callable[[str], Peer]
-
-
 class ReplicatedShard(Peer):
-    """A `Peer` whose calls are answered by whichever replica is quickest."""
+    """A `Peer` whose calls are answered by whichever replica is quickest: of those that have `names` now (`ReplicaLost` where
+    nobody can say), each found by its name with `reach`."""
 
-    def __init__(self, name: str, known: Known, patience: Patience | None = None) -> None:
+    def __init__(
+        self, name: str, names: Callable[[], Sequence[str]], reach: Callable[[str], Peer], patience: Patience | None = None
+    ) -> None:
         self.name = name
         self.counts = Counts()
-        self._known = known
+        self._names, self._reach = names, reach
         self._patience = patience or Patience()
         self._standing: dict[str, _Standing] = {}
         self._looked = -1e9
@@ -111,10 +106,10 @@ class ReplicatedShard(Peer):
 
     async def _find(self) -> None:
         try:
-            names = await asyncio.to_thread(self._known.names)
+            names = await asyncio.to_thread(self._names)
             for name in self._standing.keys() - set(names):
                 self._standing[name].replica.close()
-            self._standing = {name: self._standing.get(name) or _Standing(self._known.reach(name)) for name in names}
+            self._standing = {name: self._standing.get(name) or _Standing(self._reach(name)) for name in names}
         except ReplicaLost:  # then those that were known will have to do
             pass
         finally:
