@@ -229,15 +229,14 @@ def test_ctrl_c_ends_the_answer_and_not_the_conversation() -> None:
 def test_ctrl_c_at_the_prompt_ends_the_conversation_at_once() -> None:
     """On a pseudo-terminal: only there somebody can press it before a question."""
     main, terminal = pytest.importorskip("pty").openpty()
-    listening = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from wellread.cli import main; main.main()"
-    )
-    command = [sys.executable, "-c", listening, "chat", "--model", "none"]
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{listening}; from wellread.cli.main import main; main()", "chat", "--model", "none"]
     process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal)
     try:
         seen = b""
         while not seen.endswith(b"? "):
             seen += os.read(main, 1024)
+        time.sleep(1)  # what is pressed before the line is read, a moment after the prompt, is heard with it
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
     finally:
