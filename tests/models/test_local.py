@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -105,6 +106,18 @@ async def test_its_port_asks_for_the_key(smol: ChatModel) -> None:
     with pytest.raises(urllib.error.HTTPError, match="401"):
         await asyncio.to_thread(urllib.request.urlopen, request)
     assert llama.key not in repr(smol) + repr(smol.traits)
+
+
+async def test_what_takes_long_to_stop_stops_beside_the_loop() -> None:
+    class Server:
+        def __del__(self) -> None:
+            stopped.append(threading.current_thread())
+
+    stopped: list[threading.Thread] = []
+    llama = local.Llama("local:any", Path("any.gguf"), 1024, 1)
+    llama._server = Server()
+    await llama.close()
+    assert [thread is threading.main_thread() for thread in stopped] == [False]
 
 
 async def test_it_can_be_closed_and_used_again(need: Callable[[bool, str], None]) -> None:

@@ -157,9 +157,9 @@ class Llama:
         return replace(await connection("local", f"{self._server.listening_address}/v1", self.key), marks=self._marks)
 
     async def close(self) -> None:
-        server, self._server = self._server, None
-        if server is not None:
-            await asyncio.to_thread(_let_go, [server])
+        held, self._server = [self._server], None  # by nobody but this list: it ends with what refers to it last
+        if held[0] is not None:
+            await asyncio.to_thread(_let_go, held)
 
     def count(self, text: str) -> int:
         """Exact once the model is loaded."""

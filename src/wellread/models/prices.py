@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +25,11 @@ class Tariff:
         from genai_prices import Usage, calc_price
 
         usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens, cache_read_tokens=cached_tokens)
+        where: dict[str, Any] = {"provider_api_url": self.address} if self.address is not None else {"provider_id": self.provider}
         try:
-            if self.address is not None:
-                found = calc_price(usage, self.model, provider_api_url=self.address)
-            else:
-                found = calc_price(usage, self.model, provider_id=self.provider)
+            return float(calc_price(usage, self.model, **where).total_price)
         except (LookupError, ValueError):
             return None
-        return float(found.total_price)
 
     def window(self) -> int | None:
         """The model's context window in tokens, where the tables know it."""
