@@ -123,7 +123,7 @@ async def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path) -> None
 
 
 async def test_pages_and_lists_of_them(tmp_path: Path) -> None:
-    (tmp_path / "list.urls").write_text("https://a.example/1\nhttps://a.example/bad\nhttps://a.example/2\n")
+    (tmp_path / "list.urls").write_text("# pages\nhttps://a.example/1\nhttps://a.example/bad\nhttps://a.example/2\n")
     unreadable: list[str] = []
     found = await read("https://a.example/0", tmp_path / "list.urls", how=InputOptions(pages=Pages(), unreadable=unreadable))
     assert [p.document for p in found] == [f"https://a.example/{n}" for n in (0, 1, 2)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -106,16 +107,20 @@ async def test_urls_are_read_once_and_failures_told(build: Build, tmp_path: Path
 
 
 async def test_urls_without_any_page_are_an_error(build: Build) -> None:
-    source = build("urls:https://gone.example/1,https://gone.example/2", reader=Shelf({}))
+    reader = Shelf({})
+    source = build("urls:https://gone.example/1,2,https://gone.example/3, https://gone.example/4", reader=reader)
     with pytest.raises(SourceError, match="nothing could be read"):
         await source.search(Query("x"))
+    assert sorted(reader.asked) == [f"https://gone.example/{one}" for one in ("1,2", "3", "4")]
 
 
 async def test_wrong_lists_are_wrong_usage(build: Build, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("ftp://example.org\n")
-    for wrong in ("urls:", "urls:nowhere.txt", f"urls:{tmp_path}/list.txt", "urls:https://a.org, javascript:x,https://b.org\n"):
+    os.mkfifo(tmp_path / "pipe")  # which nobody waits for
+    lists = ("", "nowhere.txt", f"{tmp_path}/list.txt", f"{tmp_path}/pipe", "https://a.org, javascript:x,https://b.org\n")
+    for wrong in lists:
         with pytest.raises(UsageError):
-            build(wrong)
+            build(f"urls:{wrong}")
 
 
 def test_pages_are_cut_between_sentences() -> None:

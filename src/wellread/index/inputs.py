@@ -167,13 +167,15 @@ def is_list(file: Path) -> bool:
 
 
 def addresses(file: Path) -> list[str]:
-    """The pages that a list names. It names nothing else: who wrote it need not be who has it read."""
+    """The pages that a list names, but for lines that begin with #. It names nothing else: who wrote it need not be who has it
+    read."""
     with os_errors(IndexFault, f"{file} cannot be read", UnicodeDecodeError):
-        lines = safe_files.content(file, _LONGEST_LIST).decode("utf-8-sig").split()
-    for line in lines:
-        if not is_page(line):
-            raise IndexFault(f"{file}: {line[:200]!r} is no address of a page (http:// or https://)")
-    return lines
+        lines = safe_files.content(file, _LONGEST_LIST).decode("utf-8-sig").splitlines()
+    found = [one for line in lines if not line.lstrip().startswith("#") for one in line.split()]
+    for one in found:
+        if not is_page(one):
+            raise IndexFault(f"{file}: {one[:200]!r} is no address of a page (http:// or https://)")
+    return found
 
 
 def files_under(folder: Path, follow_links: bool = False) -> list[Path]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 from wellread.core.private_files import at_home
-from wellread.errors import ReadError, SourceError, UsageError
+from wellread.errors import IndexFault, ReadError, SourceError, UsageError
 from wellread.index.lexical import Words
 from wellread.net.address import is_of_own_network
 from wellread.parameters import Range, fill, param
@@ -163,16 +163,15 @@ async def passages_of(reading: Awaitable[Page | None], document: str = "") -> tu
 
 
 def _addresses(argument: str) -> list[str]:
-    """Addresses from the spec, or from a file with one on each line (# begins a comment)."""
-    if not web_address(argument) and argument:
-        try:
-            lines = at_home(argument).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as problem:
-            raise UsageError(f"urls: {argument} is neither an address nor a file of addresses: {problem}") from None
-        parts = [line.strip() for line in lines if not line.lstrip().startswith("#")]
-    else:
-        parts = [part.strip() for part in re.split(r",(?=\s*https?://)", argument)]
-    found = [part for part in dict.fromkeys(parts) if part]
+    """Addresses from the spec, or from a list of them."""
+    from wellread.index.inputs import addresses, is_page
+
+    try:
+        named = not argument or is_page(argument)
+        parts = re.split(r",(?=\s*https?://)", argument) if named else addresses(at_home(argument))
+    except IndexFault as problem:
+        raise UsageError(f"urls: {argument} is neither an address nor a file of addresses: {problem}") from None
+    found = [part for part in dict.fromkeys(map(str.strip, parts)) if part]
     wrong = [part for part in found if not web_address(part)]
     if wrong or not found:
         raise UsageError(f"urls needs web addresses with commas, or a file of them: urls:https://… ({(wrong or ['none'])[0]})")
