@@ -133,3 +133,11 @@ def attributed(text: str, passages: Mapping[int, Passage]) -> str:
     """The whole text with the numbers that were missing."""
     attribution = Attribution(passages)
     return attribution.feed(text) + attribution.close()
+
+
+def with_numbers(text: str, passages: Mapping[int, Passage]) -> str:
+    """Notes whose sentences carry numbers; missing ones are added where a passage has the words. "" where none has."""
+    if any(number in passages for marker in markers(text) for number in marker.numbers):
+        return text
+    marked = attributed(text, passages)
+    return marked if marked != text else ""

@@ -31,11 +31,10 @@ from wellread.prompts.render import render
 from wellread.protocols import Source, trained
 from wellread.run import Run
 from wellread.strategies import calls, context, lookup, relevance, trail
-from wellread.strategies.attribution import attributed
+from wellread.strategies.attribution import with_numbers
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.grading import CountedGrader
 from wellread.strategies.recipe import JudgingRoles, Recipe, stand_alone
-from wellread.text.markers import markers
 from wellread.text.neighbours import by_place
 from wellread.text.split import number_in_document, part_id
 from wellread.types import Answer, Hit, Passage
@@ -160,21 +159,14 @@ class Digest(Recipe[DigestParams]):
         tokens, heat = self.params.summary_tokens, self.params.temperature
         prompt = context.filled(run, model, tokens, "summary", "passages", blocks, **frame)
         text = await calls.words(run, prompt, role="summary", model=model, temperature=heat, max_tokens=tokens)
-        reading.summaries[place] = self._usable(run, text, blocks)
+        # the passages themselves where the model gave nothing that can be cited
+        reading.summaries[place] = "" if calls.is_nothing(text) else with_numbers(text, run.passages) or "\n\n".join(blocks)
 
     def _others(self, run: Run, reading: _Reading, place: int) -> str:
         """The beginnings of the documents of other calls."""
         others = [document for number, share in enumerate(reading.shares) if number != place for document in share]
         beginnings = [f"{document.title}: {document.passages[0].text[:_BEGINNING]} …" for document in others]
         return render("summary-others", beginnings=context.fence(run, "\n".join(beginnings))) if others else ""
-
-    def _usable(self, run: Run, text: str, blocks: list[str]) -> str:
-        """A summary that can be cited; the passages themselves where the model gave none."""
-        if calls.is_nothing(text):
-            return ""
-        if text and not markers(text):
-            text = attributed(text, run.passages)
-        return text if markers(text) else "\n\n".join(blocks)
 
     def _brief(self, run: Run, reading: _Reading) -> Brief:
         material: list[str] = []

@@ -29,10 +29,9 @@ from wellread.protocols import Model
 from wellread.run import Run
 from wellread.strategies import context, lookup, relevance, turns
 from wellread.strategies.agent import Agent, Talk
-from wellread.strategies.attribution import attributed
+from wellread.strategies.attribution import with_numbers
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.recipe import AnsweringRoles, Recipe, stand_alone
-from wellread.text.markers import markers
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Completion, Hit, Message, Passage, Prompt, Tool, ToolCall
 
@@ -284,7 +283,7 @@ class Research(Agent):
         if information is not None:
             if not information.strip() or not run.passages:
                 return [information], False
-            if cited := _with_numbers(run, information):
+            if cited := with_numbers(information, run.passages):
                 return [cited], True
             run.emit(Decided("answer from the passages", "the notes on them name none"))
         return context.material(run, run.passages.values()), False
@@ -314,11 +313,3 @@ def _query_of(call: ToolCall) -> str | None:
 
 async def _nothing_new() -> None:
     return None
-
-
-def _with_numbers(run: Run, information: str) -> str:
-    """Notes whose sentences carry numbers; missing ones are added where a passage has the words. Else ""."""
-    if any(number in run.passages for marker in markers(information) for number in marker.numbers):
-        return information
-    marked = attributed(information, run.passages)
-    return marked if marked != information else ""
