@@ -88,6 +88,13 @@ def test_doctor_finds_everything_in_place() -> None:
     assert "sk-secret-value" not in done.stdout + done.stderr
 
 
+def test_doctor_knows_the_keys_of_all_sources_and_their_other_names() -> None:
+    told = run("doctor", GH_TOKEN="t", COLUMNS="200").stdout
+    assert "GH_TOKEN is set (source github, which does without)" in told
+    assert "GITHUB_TOKEN" not in told
+    assert "SERPER_API_KEY is not set (source serper)" in told
+
+
 def test_doctor_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('sources = ["searxng:http://127.0.0.1:9"]\n', encoding="utf-8")

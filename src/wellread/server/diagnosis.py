@@ -7,7 +7,9 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -22,18 +24,6 @@ from wellread.server import database
 from wellread.server import options as server_options
 from wellread.settings import Settings
 
-KEYS = {
-    "ANTHROPIC_API_KEY": "models of Anthropic",
-    "OPENAI_API_KEY": "models of OpenAI",
-    "NEWSAPI_KEY": "source newsapi",
-    "TAVILY_API_KEY": "source tavily",
-    "BRAVE_API_KEY": "source brave",
-    "EXA_API_KEY": "source exa",
-    "SERPER_API_KEY": "source serper",
-    "GOOGLE_API_KEY": "source google, with GOOGLE_CSE_ID",
-    "KAGI_API_KEY": "source kagi",
-    "SLACK_TOKEN": "source slack",
-}
 EXTRAS = {
     "openai": ("openai",),
     "anthropic": ("anthropic",),
@@ -55,6 +45,17 @@ EXTRAS = {
     "fast": ("openvino",),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }
+
+
+@cache
+def keys() -> dict[tuple[str, ...], str]:
+    """The variables that may hold a key, the one to set first, and what it is for."""
+    known: dict[tuple[str, ...], str] = {("ANTHROPIC_API_KEY",): "models of Anthropic", ("OPENAI_API_KEY",): "models of OpenAI"}
+    for name in plugins.names("sources"):
+        with suppress(ImportError):  # one broken plugin must not hide the others
+            if (key := getattr(plugins.load("sources", name), "key", None)) is not None:
+                known[key.names] = f"source {name}" if key.needed else f"source {name}, which does without"
+    return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,8 @@ def _library() -> Finding:
 
 def _keys(settings: Settings) -> Iterator[Finding]:
     environ = settings_module.with_keys(os.environ, settings.keys)
-    for variable, purpose in KEYS.items():
+    for names, purpose in keys().items():
+        variable = next((name for name in names if environ.get(name, "").strip()), names[0])
         if not environ.get(variable) and keychain.is_mark(settings.keys.get(variable)):
             why = "is locked or away" if keychain.backend() else "needs the extra: pip install 'wellread[keyring]'"
             yield Finding("problem", f"{variable} is in the keyring, which cannot be read", f"it {why}; or set the variable")

@@ -85,7 +85,7 @@ async def save(request: Request) -> Response:
         "effort": None if effort == Settings().effort else effort or None,
     }
     keys: dict[str, str | None] = {}
-    for name in diagnosis.KEYS:
+    for name, *_ in await asyncio.to_thread(diagnosis.keys):
         if form.get(f"forget {name}"):
             keys[name] = None
         elif given := form.get(name):
@@ -168,7 +168,7 @@ def _form(here: Service, note: str, found: Sequence[Finding] = (), refused: Mapp
         ),
         el("h2", "Keys"),
         el("p", f"New ones are kept in {where}, and never shown. An empty field changes nothing.", class_="facts"),
-        *(_key(name, purpose, said) for name, purpose in diagnosis.KEYS.items()),
+        *(_key(name, purpose, said) for (name, *_), purpose in diagnosis.keys().items()),
         el("button", "Save", class_="button primary"),
         method="post", action="/settings", class_="of-folder", autocomplete="off",
     )  # fmt: skip
