@@ -92,6 +92,7 @@ def test_lines_of_signs_are_no_text() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "text", ["1. " * 100_000, "A\n=\n" * 50_000, " " * 300_000 + "a", "-" * 300_000, "[Page 1]\n" * 50_000, "a\x08" * 200_000]
 )

@@ -41,6 +41,7 @@ async def test_tavily_gets_all_its_parameters(build: Build, serve: Serve) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("spec", "inside"),
     [
