@@ -71,9 +71,9 @@ async def _asked(questions: list[Row], texts: dict[str, Row], effort: str, show:
         decided = await _answer(engine, row["question"])
         by = "compared" if decided.notes else "read"
         count[f"{by}_{_verdict(decided, row)}"] += 1
-        quote.comparison = _none  # as if no question could be taken apart
+        quote.comparisons.comparison = _none  # as if no question could be taken apart
         count[f"reading_alone_{_verdict(await _answer(engine, row['question']), row)}"] += 1
-        quote.comparison = comparison
+        quote.comparisons.comparison = comparison
         if show:
             print(by, _verdict(decided, row), row["question"], "|", decided.short, decided.notes, row["answers"], flush=True)
     return count

@@ -95,7 +95,7 @@ class _Request:
 def _form(before: str, text: str) -> None:
     async def arrive(folder: str) -> None:
         request = cast("Request", _Request(_bytes(f"--b\r\n{before}{text}\r\n--b--\r\n")))
-        async with intake.arriving(request, intake.Room(100, 10**8, 10**9), Path(folder)):
+        async with intake.arriving(request, intake.Room(100, 10**8, 10**9), Path(folder), lambda: False, 10**9):
             pass
 
     with tempfile.TemporaryDirectory() as folder:
