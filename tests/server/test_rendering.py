@@ -16,9 +16,11 @@ from tests.server.stage import ask, engine, finished, running
 
 from wellread import events
 from wellread.answer_json import AnswerJson
+from wellread.citations.references import footnotes
 from wellread.core.codec import decode
 from wellread.present.html import answer_html
 from wellread.present.markdown import markdown
+from wellread.server.openai_format import cited
 from wellread.server.web.articles import site, status, step
 from wellread.server.web.html import Safe, el, framed, text
 from wellread.types import Hit, Passage
@@ -111,6 +113,15 @@ def test_numbers_become_buttons_and_weak_sentences_are_marked() -> None:
     assert 'class="cite mark"' in html
     assert "mark" not in answer_html(answer("Fine. [1]"))
     assert answer_html(None) == ""
+
+
+def test_numbers_in_code_are_code_for_page_clients_and_footnotes() -> None:
+    body = answer("It is `argv[1]`:\n\n```\nport[1] = 8118\n```\n[1]")
+    assert [
+        attributes["data-number"] for _, attributes in seen(answer_html(body)) if "cite" in (attributes.get("class") or "")
+    ] == ["1"]
+    assert [one["start_index"] for one in cited(body.answer, body)] == [len(body.answer) - len("[1]")]
+    assert footnotes(body.answer, body.citations).startswith(f"{body.answer[:-3]}[^1]\n")
 
 
 def test_copied_markdown_has_safe_links() -> None:

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 from wellread.answer_json import CitationJson
 from wellread.core.values import frozen
 from wellread.errors import optional
+from wellread.text.markers import Marker, replaced
 from wellread.text.places import is_file, is_web
 from wellread.types import Reference
 
@@ -90,8 +91,11 @@ def footnotes(text: str, citations: Iterable[CitationJson]) -> str:
     """A text whose numbers are footnotes of Markdown, with the references as their notes."""
     cited = references(citations)
     first = {number: one.numbers[0] for one in cited for number in one.numbers}
-    marked = re.sub(r"\[(\d+)\]", lambda n: f"[^{first[int(n[1])]}]" if int(n[1]) in first else n[0], text)
-    return marked.rstrip() + "\n\n" + "".join(f"[^{one.numbers[0]}]: {described(one)}\n" for one in cited)
+
+    def mark(one: Marker) -> str:
+        return "".join(f"[^{first[n]}]" for n in one.numbers if n in first) or text[one.start : one.end]
+
+    return replaced(text, mark).rstrip() + "\n\n" + "".join(f"[^{one.numbers[0]}]: {described(one)}\n" for one in cited)
 
 
 def described(one: Cited) -> str:

@@ -19,6 +19,7 @@ from wellread.answer_json import AnswerJson
 from wellread.errors import WellreadError, panics_as
 from wellread.present.sections import sections
 from wellread.text.formulas import keep_formulas, tex
+from wellread.text.markers import Marker, replaced
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -35,7 +36,6 @@ _LOOKS = set("accent alttext columnalign display fence largeop linethickness mat
 _WEAK, _BLOCK, _CITE, _CLOSE, _INLINE = "\ue100", "\ue101", "\ue102", "\ue103", "\ue104"
 _PRIVATE = re.compile("[\ue100-\ue104]")
 _FORMULA = re.compile(f"([{_BLOCK}{_INLINE}])([^{_CLOSE}]*){_CLOSE}")
-_NUMBERS = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
 _MARK = re.compile(f"{_CITE}([0-9]+){_CLOSE}")
 _DOUBT = re.compile(f"{_WEAK}([0-9]+){_CLOSE}")
 
@@ -69,11 +69,11 @@ def plain_text(markdown: str) -> str:
 def _cited(text: str, known: set[int] | None) -> str:
     """With the numbers of these sources as our characters; None: all numbers are known."""
 
-    def mark(match: re.Match[str]) -> str:
-        numbers = [n for n in map(int, re.findall(r"\d+", match[1])) if known is None or n in known]
-        return "".join(f"{_CITE}{n}{_CLOSE}" for n in numbers) or match[0]
+    def mark(one: Marker) -> str:
+        numbers = [n for n in one.numbers if known is None or n in known]
+        return "".join(f"{_CITE}{n}{_CLOSE}" for n in numbers) or text[one.start : one.end]
 
-    return _NUMBERS.sub(mark, text)
+    return replaced(text, mark)
 
 
 def _safe(text: str, tags: set[str] = _TAGS) -> str:

@@ -16,12 +16,12 @@ from wellread.present import marks
 from wellread.questions.headings import Headings, headings
 from wellread.questions.languages import foreign_language
 from wellread.text.lexicon import NEGATIVE, STOPWORDS
+from wellread.text.markers import strip_markers
 from wellread.text.words import fold, plain_number, stem
 from wellread.types import Outcome
 
 Span = tuple[int, int]
 _WORD = re.compile(r"\d(?:[\d.,'’]*\d)?|[^\W\d_]+(?:[’'][^\W\d_]+)*")
-_NUMBERS = re.compile(r"\s*\[\d[\d,; ]*\]")
 _IDLE = STOPWORDS - NEGATIVE
 _MOST = 150  # words that are compared: it takes their product
 
@@ -47,7 +47,7 @@ class Doubt:
 def doubts(answer: AnswerJson) -> Iterator[Doubt]:
     """Every sentence of an answer that is not carried, in order."""
     for number, row in enumerate((one for one in answer.sentences if not one.supported), 1):
-        sentence = " ".join(_NUMBERS.sub("", row.text).split())
+        sentence = " ".join(strip_markers(row.text).split())
         keys = {word.key for word in _words(sentence)}
         quoted = [one for one in answer.citations if one.number in row.citations]
         cited = max(quoted, key=lambda one: len(keys & {word.key for word in _words(one.quote)}), default=None)

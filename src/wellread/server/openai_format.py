@@ -9,7 +9,6 @@ a list of sources in Markdown at the end of it.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
@@ -25,6 +24,7 @@ from wellread.present.marks import unmarked
 from wellread.present.sections import UNDERSTOOD, sections, shown
 from wellread.server.history import TURNS
 from wellread.server.menu import AskRequest, Menu, Turns
+from wellread.text.markers import markers
 from wellread.text.places import name
 
 PREFIX = "wellread"
@@ -132,9 +132,9 @@ def cited(text: str, answer: AnswerJson) -> list[dict[str, Any]]:
     """Place, title and address for every `[n]` of the text (without its sources: their quotes have numbers of their own)."""
     rows = {row.number: row for row in answer.citations}
     found: list[dict[str, Any]] = []
-    for match in re.finditer(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]", text):
-        place = {"start_index": match.start(), "end_index": match.end()}
-        for number in map(int, re.findall(r"\d+", match[1])):
+    for one in markers(text):
+        place = {"start_index": one.start, "end_index": one.end}
+        for number in one.numbers:
             if row := rows.get(number):
                 found.append({**place, "title": name(row), "url": row.link or row.url or row.source})
     return found

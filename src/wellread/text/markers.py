@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -72,6 +72,16 @@ def links(text: str) -> list[Link]:
         and text[match.start() - 1 : match.start()] != "!"
         and not _MARKER.fullmatch(f"[{match[1]}]")
     ]
+
+
+def replaced(text: str, by: Callable[[Marker], str]) -> str:
+    """The text with other words in place of its markers."""
+    parts: list[str] = []
+    last = 0
+    for one in markers(text):
+        parts += [text[last : one.start], by(one)]
+        last = one.end
+    return "".join(parts) + text[last:]
 
 
 def strip_markers(text: str) -> str:
