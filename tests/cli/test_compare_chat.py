@@ -209,7 +209,20 @@ async def ask(talk, question, display):
     print("asked", question, flush=True)
     if question == "first":
         os.kill(os.getpid(), signal.SIGINT)
-        await asyncio.sleep(30)
+        try:
+            await asyncio.sleep(30)
+        finally:
+            await asyncio.sleep(0.2)
+            print("left first", flush=True)
+    asking.append(asyncio.create_task(later()))
+
+async def later():
+    await asyncio.sleep(0.2)
+    print("went on", flush=True)
+    os.kill(os.getpid(), signal.SIGINT)  # at the prompt, in the midst of this
+    await asyncio.sleep(30)
+
+asking = []
 
 chat.Conversation.ask = ask
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which the tests may have been started without
@@ -222,8 +235,22 @@ def test_ctrl_c_ends_the_answer_and_not_the_conversation() -> None:
     """In a process of its own: what other tests load may have taken the signal."""
     command, typed = [sys.executable, "-c", STOPPED], "first\nsecond\n"
     done = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=60, check=True)
-    assert [line for line in done.stdout.splitlines() if line] == ["asked first", "asked second"]
+    assert [line for line in done.stdout.splitlines() if line] == ["asked first", "left first", "asked second"]
     assert "stopped" in done.stderr
+
+
+def test_what_an_answer_has_begun_goes_on_while_somebody_types() -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", STOPPED], stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        try:
+            process.stdin.write("second\n")
+            process.stdin.flush()
+            assert process.wait(20) == 130
+        finally:
+            process.kill()
+        assert process.stdout.read().split("\n") == ["asked second", "", "went on", ""]
 
 
 def test_ctrl_c_at_the_prompt_ends_the_conversation_at_once() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Coroutine, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from wellread.cli import opening, options, show
@@ -43,12 +45,12 @@ def chat(
         with suppress(ImportError):
             importlib.import_module("readline")  # line editing in input()
         note(_HELP)
-    with asyncio.Runner() as loop:  # in which Ctrl-C ends what is run, and nothing else
+    with _beside() as loop:
         try:
             for line in filter(None, _lines(prompt)):
                 _turn(talk, line, loop)
         finally:
-            loop.run(talk.kit.aclose())
+            _run(talk.kit.aclose(), loop)
 
 
 class Conversation:
@@ -101,7 +103,37 @@ def _lines(prompt: str) -> Iterator[str]:
             yield line
 
 
-def _turn(talk: Conversation, line: str, loop: asyncio.Runner) -> None:
+@contextmanager
+def _beside() -> Generator[asyncio.AbstractEventLoop]:
+    """An event loop in a thread of its own: what is done while nobody asks is done while somebody types."""
+    with asyncio.Runner() as runner, ThreadPoolExecutor(1) as thread:  # tasks that are left end with the runner
+        thread.submit((loop := runner.get_loop()).run_forever)
+        try:
+            yield loop
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+
+
+def _run(job: Coroutine[object, object, object], loop: asyncio.AbstractEventLoop) -> None:
+    """To its end; Ctrl-C ends it, and nothing else."""
+    tasks: list[asyncio.Task[object]] = []
+    ended = Event()
+
+    def begin() -> None:
+        tasks.append(loop.create_task(job))
+        tasks[0].add_done_callback(lambda _: ended.set())
+
+    loop.call_soon_threadsafe(begin)
+    try:
+        ended.wait()
+    except KeyboardInterrupt:
+        loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+        ended.wait()
+        raise
+    tasks[0].result()
+
+
+def _turn(talk: Conversation, line: str, loop: asyncio.AbstractEventLoop) -> None:
     if line == "/clear":
         talk.clear()
     elif line == "/sources":
@@ -111,7 +143,7 @@ def _turn(talk: Conversation, line: str, loop: asyncio.Runner) -> None:
         note(_HELP)
     else:
         try:
-            loop.run(talk.ask(line, show.display()))
+            _run(talk.ask(line, show.display()), loop)
         except KeyboardInterrupt:
             note("stopped; /quit or Ctrl-D ends the conversation")
         except WellreadError as problem:  # one question that fails does not end the conversation
