@@ -48,6 +48,26 @@ def test_every_sentence_of_a_passage_is_carried_when_it_is_quoted() -> None:
     assert "forward / proxy[1].example:8000" in judged[2].citations[0].quote
 
 
+NUMBERED = (
+    ("It sailed in 1950. [1]", "It sailed in 1950. [1]"),
+    ("It sailed in 1950 [1, 2]. It\nsank [3] in 1951.[4] [5]", "It sailed in 1950 (1, 2). It sank (3) in 1951. [1]"),
+    (
+        "Give argv[1] or [[2]] to 【3】 and [0-9], or see `argv[1]`.",
+        "Give argv(1) or ((2)) to (3) and [0-9], or see `argv[1]`. [1]",
+    ),
+    ("- Set port to p[1]", "- Set port to p(1) [1]"),
+    ("It has " + "a small bell, [2] " * 60 + "and no clock.", "It has " + "a small bell, (2) " * 60 + "and no clock. [1]"),
+)
+
+
+@pytest.mark.parametrize(("page", "told"), NUMBERED)
+def test_numbers_of_a_page_are_not_taken_for_citations_and_it_is_carried(page: str, told: str) -> None:
+    assert quoted(page, "[1]") == told
+    judged = check(told, {number: Passage(str(number), page) for number in range(1, 6)})
+    assert [(one.number, one.support) for sentence in judged for one in sentence.citations] == [(1, 1.0)] * len(judged)
+    assert {sentence.verdict for sentence in judged} == {"carried"}
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [

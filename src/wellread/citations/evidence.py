@@ -15,7 +15,7 @@ from wellread.citations.missing import about, presumed
 from wellread.text import lexicon
 from wellread.text.amounts import amounts
 from wellread.text.dates import Date, dates_in
-from wellread.text.markers import same_address
+from wellread.text.markers import rounded, same_address
 from wellread.text.sentences import prefix_end, sentences
 from wellread.text.weighted_cache import remembered
 from wellread.text.words import Words, read
@@ -29,6 +29,7 @@ LINE = 1000  # characters of a sentence whose names and numbers are put in order
 EQUAL = 1e-9  # shares that differ by less are the same
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”]+|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
 _MONTHS = [{month, month[:3], month[:4]} for month in lexicon.MONTHS]
+_ONE_LINE = str.maketrans("\n\t", "  ")
 _QUOTE_MARKS = "\"'“”„‘’«»*_ \t\n"
 
 
@@ -80,7 +81,7 @@ class Source:
         self.counts = around.counts.union(*(words.counts for words in self.words))
         self.acronyms = around.acronyms.union(*(words.acronyms for words in self.words))
         self.around = around.content.keys()
-        self._whole = {passage.text[start:end]: (start, end) for start, end in reversed(self.spans)}
+        self._whole = {self.quotable[start:end]: (start, end) for start, end in reversed(self.spans)}
 
     @cached_property
     def amounts(self) -> set[tuple[str, str]]:
@@ -142,9 +143,14 @@ class Source:
         first, last, bits = best
         return Window(self.spans[first][0], self.spans[last][1], first, last, bits | beside) if bits else Window(0, 0, 0, -1, 0)
 
+    @cached_property
+    def quotable(self) -> str:
+        """The passage as it is quoted, in one line and with round brackets around its own numbers, sign for sign."""
+        return rounded(self.passage.text).translate(_ONE_LINE)
+
     def quotation(self, sentence: str) -> tuple[int, int] | None:
         """Where the passage has the sentence word for word."""
-        text = self.passage.text
+        text, sentence = self.quotable, sentence.translate(_ONE_LINE)
         bare = sentence.strip(_QUOTE_MARKS)
         core = bare.rstrip(".。")
         if core not in text:  # a part of a sentence starts with a capital letter only in the answer

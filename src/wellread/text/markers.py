@@ -22,6 +22,7 @@ _MARKER = re.compile(
     rf"|【({_NUMBERS})(?::\d{{1,4}})?(?:†{_PLACE})?】",
     re.IGNORECASE,
 )
+_ROUND = str.maketrans("[]［］【】", "()()()")
 _RANGE = re.compile(r"(\d+)(?:[ \t]*[-–—‑][ \t]*(\d+))?")
 _TARGET = (
     r"\([ \t]*<?([^\s()<>\[\]]{1,2000}(?:\([^\s()<>\[\]]{0,200}\)[^\s()<>\[\]]{0,2000})?)>?(?:[ \t]+\"[^\"\n]{0,200}\")?[ \t]*\)"
@@ -84,6 +85,11 @@ def replaced(text: str, by: Callable[[Marker], str]) -> str:
     return "".join(parts) + text[last:]
 
 
+def rounded(text: str) -> str:
+    """The text of a page with its own numbers in round brackets, sign for sign: in an answer the square ones are its citations."""
+    return replaced(text, lambda one: text[one.start : one.end].translate(_ROUND))
+
+
 def strip_markers(text: str) -> str:
     """The text without its numeric markers and the blanks before them. Links stay."""
     parts: list[str] = []
@@ -117,7 +123,7 @@ def _numbers(inner: str) -> tuple[int, ...]:
     for match in _RANGE.finditer(inner):
         first = int(match[1])
         last = int(match[2]) if match[2] else first
-        if not first <= last <= first + _LONGEST_RANGE:
+        if not 0 < first <= last <= first + _LONGEST_RANGE:  # "[0-9]" is no citation either
             return ()
         numbers.update(dict.fromkeys(range(first, last + 1)))
     return tuple(numbers)

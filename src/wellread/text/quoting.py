@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from wellread.text.inert import inert
+from wellread.text.markers import markers, rounded
 from wellread.text.sentences import FENCE, paragraphs, sentences, statements
 
 ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·]|\d{1,3}[.)]|[a-z][.)])[ \t]+\S")
@@ -29,19 +30,28 @@ def quoted(words: str, number: str) -> str:
         begun = words.rfind("\n", 0, start) + 1
         item = ITEM.match(words, begun) is not None
         shown = words[begun:start] if item and words[begun:start].isspace() else ""
-        shown += _shown(words[start:end], number)
+        shown += _shown([words[a:b] for a, b in block], number)
         put += ("\n" if item and listed else "\n\n") * bool(put) + shown
         listed = item
     return put
 
 
-def _shown(block: str, number: str) -> str:
-    if "\n" not in block or FENCE.match(block) is None:
-        return f"{inert(' '.join(block.split()))} {number}"
-    first, *_, last = block.splitlines()
+def _shown(block: Sequence[str], number: str) -> str:
+    code = block[0]
+    if "\n" not in code or FENCE.match(code) is None:
+        return f"{inert(' '.join(' '.join(map(_unnumbered, block)).split()))} {number}"
+    first, *_, last = code.splitlines()
     # a passage may end within its code: what comes below must not become a part of it
-    closed = block if FENCE.match(last) else f"{block}\n{first.strip()[:3]}"
+    closed = code if FENCE.match(last) else f"{code}\n{first.strip()[:3]}"
     return f"{inert(closed)}\n{number}"
+
+
+def _unnumbered(sentence: str) -> str:
+    """A sentence of a page without the numbers of its notes behind it; others stand in round brackets."""
+    marks = markers(sentence)
+    while marks and marks[-1].end == len(sentence) and _ENDED.search(sentence, 0, marks[-1].start):
+        sentence = sentence[: marks.pop().start].rstrip()
+    return rounded(sentence)
 
 
 def one_after_another(quotes: Sequence[str]) -> str:
