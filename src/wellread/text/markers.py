@@ -86,7 +86,7 @@ def replaced(text: str, by: Callable[[Marker], str]) -> str:
 
 
 def rounded(text: str) -> str:
-    """The text of a page with its own numbers in round brackets, sign for sign: in an answer the square ones are its citations."""
+    """The text of a page with its own numbers in round brackets, sign for sign: the square ones of an answer are citations."""
     return replaced(text, lambda one: text[one.start : one.end].translate(_ROUND))
 
 

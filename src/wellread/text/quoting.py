@@ -26,7 +26,7 @@ def quoted(words: str, number: str) -> str:
     """Paragraphs and items on a line each, the number behind each. Code keeps its lines, and has the number below it."""
     put, listed = "", False
     for block in paragraphs(words):
-        start, end = block[0][0], block[-1][1]
+        start = block[0][0]
         begun = words.rfind("\n", 0, start) + 1
         item = ITEM.match(words, begun) is not None
         shown = words[begun:start] if item and words[begun:start].isspace() else ""
