@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import pickle
 import random
-import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -30,7 +28,7 @@ from wellread.index.build import add, build
 from wellread.index.dataset import DatasetFeed, create, is_dataset, made_with, take_parts
 from wellread.index.feed import EmbeddingFeed, embedding_text, streamed
 from wellread.index.inputs import InputOptions
-from wellread.index.published import PublishedFeed, mappings, plain_numbers, pull, texts_in
+from wellread.index.published import PublishedFeed, pull, texts_in
 from wellread.index.quantize import calibrate, to_bytes, to_codes
 from wellread.index.search import LocalIndex
 from wellread.types import Passage
@@ -167,7 +165,6 @@ async def test_data_sets_of_others_need_an_embedder(tmp_path: Path) -> None:
 async def published(folder: Path, rows: int = 300) -> np.ndarray:
     """The published layout in small, made with the libraries it was made with."""
     import faiss
-    from sqlitedict import SqliteDict
     from usearch.index import Index
 
     vectors = clustered(rows, 64)
@@ -177,9 +174,6 @@ async def published(folder: Path, rows: int = 300) -> np.ndarray:
     store = Index(ndim=64, metric="ip", dtype="i8")
     store.add(np.arange(rows), to_bytes(vectors, calibrate(vectors)))
     store.save(str(folder / "usearch-int8.index"))
-    with SqliteDict(str(folder / "document-url-mappings.sqlite"), autocommit=True) as urls:
-        for start in range(0, rows, 3):
-            urls[f"https://w.example/{start // 3}"] = list(range(start, min(start + 3, rows)))
     pq.write_table(
         pa.table(
             {
@@ -378,32 +372,6 @@ async def test_a_published_index_in_parts_is_pulled_with_its_texts(tmp_path: Pat
     (away / "usearch-int8-index" / "0001.part").unlink()
     with pytest.raises(IndexFault, match="has gaps"):
         pull("owner/name", here)
-
-
-class Evil:
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        import os
-
-        return os.system, ("touch evil",)
-
-
-@pytest.mark.parametrize("value", [Evil(), {"a": 1}, ["x"], [1.5], [True], "text"])
-def test_pickles_give_row_numbers_or_nothing(value: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(DamagedFile, match="something else than row numbers"):
-        plain_numbers(pickle.dumps(value), tmp_path)
-    assert plain_numbers(pickle.dumps([1, 2, 10**12]), tmp_path) == [1, 2, 10**12]
-    assert not (tmp_path / "evil").exists()
-
-
-def test_a_mapping_that_is_none(tmp_path: Path) -> None:
-    (tmp_path / "m.sqlite").write_bytes(b"not a database at all, " * 100)
-    with pytest.raises(DamagedFile, match="cannot be read"):
-        list(mappings(tmp_path / "m.sqlite"))
-    connection = sqlite3.connect(tmp_path / "empty.sqlite")
-    connection.close()
-    with pytest.raises(DamagedFile, match="cannot be read"):
-        list(mappings(tmp_path / "empty.sqlite"))
 
 
 def test_a_published_index_is_pulled_in_one_step_and_names_its_embedder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

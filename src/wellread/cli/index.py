@@ -250,9 +250,7 @@ def verify(folder: Folder, as_json: options.AsJson = False) -> None:
 
 @app.command("import")
 def import_(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder with faiss-ubinary.index, usearch-int8.index and the mappings.")
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder with faiss-ubinary.index and usearch-int8.index.")],
     output: Path = OUTPUT,
     texts: str | None = TEXTS,
     embedder: str = MADE_WITH,

@@ -2,24 +2,20 @@
 
     faiss-ubinary.index             one-bit codes in row order
     usearch-int8.index              int8 rows under their row numbers
-    document-url-mappings.sqlite    URL → list of row numbers, pickled
     texts                           a table with title, url, text in row order
 
-The two indexes are read as the arrays that they are: what a stranger's file says of itself is compared with its size, and no
-library follows it.
+Which rows are of one document the addresses in the texts say; `document-url-mappings.sqlite`, whose pickles say it again, is
+not read. The two indexes are read as the arrays that they are: what a stranger's file says of itself is compared with its size,
+and no library follows it.
 The int8 scale is not recorded there, so scores are relative to each other, not cosines.
 """
 
 from __future__ import annotations
 
-import io
-import pickle
 import shutil
-import sqlite3
-from collections.abc import AsyncIterator, Iterator
-from contextlib import closing
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +30,7 @@ from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
 from wellread.text.split import Splitting
 from wellread.types import Passage
 
-CODES, ROWS, MAPPINGS = "faiss-ubinary.index", "usearch-int8.index", "document-url-mappings.sqlite"
+CODES, ROWS = "faiss-ubinary.index", "usearch-int8.index"
 _BATCH = 5_000
 _INT8, _UINT64, _PLACES = 23, 14, {15: 4, 2: 5}  # as usearch calls kinds of numbers; a place takes so many bytes
 
@@ -55,7 +51,6 @@ class PublishedFeed(Feed):
         self._codes = _codes(folder / CODES)
         self.dimensions = 8 * self._codes.shape[1]
         self._rows = _Rows(folder / ROWS, self.dimensions)
-        self._documents = Documents(folder / MAPPINGS)
         self.scale = relative_scale(self.dimensions)
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
@@ -71,62 +66,8 @@ class PublishedFeed(Feed):
         rows, codes = self._rows.get(start, len(group)), self._codes[start : start + len(group)]
         if rows is None or len(codes) < len(group):
             raise IndexFault(f"row {start} and following are not in the published index: {self._texts} has more rows")
-        named = [
-            Passage(str(start + i), p.text, p.title, p.url, document=self._documents.of(start + i) or p.url or str(start + i))
-            for i, p in enumerate(group)
-        ]
+        named = [Passage(str(at), p.text, p.title, p.url, document=p.url or str(at)) for at, p in enumerate(group, start)]
         return Batch(named, rows, pad_codes(codes, self.dimensions))
-
-
-class Documents:
-    """Which URL a row belongs to, read once into two arrays."""
-
-    def __init__(self, path: Path) -> None:
-        self._names: list[str] = []
-        numbers: list[int] = []
-        owners: list[int] = []
-        for url, rows in mappings(path) if path.exists() else ():
-            owners.extend([len(self._names)] * len(rows))
-            numbers.extend(rows)
-            self._names.append(url)
-        order = np.argsort(np.asarray(numbers, np.int64))
-        self._numbers = np.asarray(numbers, np.int64)[order]
-        self._owners = np.asarray(owners, np.int64)[order]
-
-    def of(self, row: int) -> str | None:
-        place = int(np.searchsorted(self._numbers, row))
-        if place == len(self._numbers) or int(self._numbers[place]) != row:
-            return None
-        return self._names[int(self._owners[place])]
-
-
-def mappings(path: Path) -> Iterator[tuple[str, list[int]]]:
-    """URL and row numbers of an sqlitedict file; nothing else can come out of its pickles."""
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            table = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchone()
-            for key, value in connection.execute(f'SELECT key, value FROM "{str(table[0]).replace(chr(34), "")}"'):
-                yield str(key), plain_numbers(bytes(value), path)
-    except (sqlite3.Error, TypeError) as problem:
-        raise DamagedFile(f"{path} cannot be read: {problem}") from problem
-
-
-class _NumbersOnly(pickle.Unpickler):
-    """Lists and ints need no class at all, so no class may be loaded."""
-
-    def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
-        raise pickle.UnpicklingError(f"{module_name}.{global_name} is not a number")
-
-
-def plain_numbers(data: bytes, path: Path) -> list[int]:
-    """A pickled list of ints; whatever else it holds is refused without being run."""
-    try:
-        found = _NumbersOnly(io.BytesIO(data)).load()
-    except Exception as problem:  # a hostile or torn pickle can raise nearly anything
-        raise DamagedFile(f"{path} holds something else than row numbers: {problem}") from problem
-    if not isinstance(found, list) or not all(type(n) is int and 0 <= n < 2**63 for n in cast("list[Any]", found)):
-        raise DamagedFile(f"{path} holds something else than row numbers")
-    return cast("list[int]", found)
 
 
 def _codes(path: Path) -> Codes:
@@ -200,13 +141,13 @@ _TEXTS = ("*text*/*.parquet", "*text*/*.arrow", "*text*.parquet", "*text*.jsonl.
 
 def pull(repository: str, folder: Path) -> Path | None:
     """The files of the published layout and the texts, where they are. A download that broke off goes on; parts are joined."""
-    wanted = [*(f"*{name}" for name in (CODES, MAPPINGS)), *_TEXTS]
+    wanted = [f"*{CODES}", *_TEXTS]
     wanted += [] if (folder / ROWS).exists() else [f"*{ROWS}", f"*{_ROW_PARTS}/*.part"]
     with hub(repository) as client:
         client.snapshot_download(repository, repo_type="dataset", local_dir=folder, allow_patterns=wanted)
     _join(folder)
     # Without a connection the client is content with a folder that is there, whatever is in it.
-    missing = [name for name in (CODES, ROWS, MAPPINGS) if not any(folder.rglob(f"*{name}"))]
+    missing = [name for name in (CODES, ROWS) if not any(folder.rglob(f"*{name}"))]
     if missing:
         raise IndexFault(f"{repository} cannot be downloaded, or is no published index: {', '.join(missing)} did not come")
     return texts_in(folder)
