@@ -29,7 +29,7 @@ from wellread.embedding.batches import by_length, padded
 from wellread.errors import DamagedFile, EmbedderError
 from wellread.ranking.inputs import Ids, Row, Tokens, build_row, pad_rows, sentence_scores
 from wellread.ranking.paths import Marked, Verdict, hopeless
-from wellread.text.sentences import statements
+from wellread.text.sentences import statements, unordered
 from wellread.text.weighted_cache import remembered
 from wellread.types import Passage
 
@@ -178,7 +178,8 @@ class Judge:
 
     def _read_now(self, title: str, text: str) -> _Read:
         _, tokenizer = self._open()
-        told = (encodable(part[:MAX_CHARACTERS]) for part in (title, text))
+        text = unordered(text[:MAX_CHARACTERS])
+        told = (encodable(part) for part in (title[:MAX_CHARACTERS], text))
         (heading, at), (body, offsets) = (tokenizer.places(part, MAX_TOKENS) for part in told)
         tokens = Tokens(np.array(heading, np.int32), np.array(body, np.int32))
         return _Read(tokens, tuple(at), np.array(offsets, np.int32).reshape(-1, 2), tuple(statements(text)))

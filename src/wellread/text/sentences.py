@@ -60,17 +60,34 @@ _ASKING = ("?", "？", "؟")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 # dots that lead to a page, and its number
 _CONTENTS = re.compile(r"(?:\.[ \t]?){4,}[ \t]*(?:\d+|[ivxlc]+)?[ \t]*\Z|\A\s*\d{1,4}\s*\Z")
+# What a page says to whoever answers out of it: of 77,000 passages of documents one has such a sentence.
+_ORDER = re.compile(
+    r"(?:^|[.!?:;,]\s+|\b(?:and|please|must|should|always)\s+)(?:"
+    r"(?:ignore|disregard|forget|override)\b[^.!?]{0,60}\b(?:instructions?|prompts?|guidelines)\b"
+    r"|(?:answer|reply|respond)\s+(?:\w+\s+){0,3}?that\b)"
+    r"|\byou\s+are\s+(?:now\s+)?(?:an?|the)\s+(?:\w+\s+){0,3}(?:assistant|chatbot|language\s+model|AI)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def statements(text: str) -> list[tuple[int, int]]:
-    """The sentences without headings, lines of a table of contents and questions, which name what they do not tell."""
+    """The sentences without headings, lines of a table of contents and questions, which name what they do not tell, and without
+    orders to whoever answers."""
     return [
         (start, end)
         for block in paragraphs(text)
         if not _HEADING.match(text, block[0][0])
         for start, end in block
-        if not text[start:end].rstrip().endswith(_ASKING) and not _CONTENTS.search(text[start:end])
+        if not text[start:end].rstrip().endswith(_ASKING) and not any(no.search(text[start:end]) for no in (_CONTENTS, _ORDER))
     ]
+
+
+def unordered(text: str) -> str:
+    """The text with blanks in place of such orders, sign for sign: as it is read by models that tell what stands in it."""
+    for start, end in sentences(text) if _ORDER.search(text) else ():
+        if _ORDER.search(text[start:end]):
+            text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
