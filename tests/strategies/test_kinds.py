@@ -110,3 +110,27 @@ def test_the_default_of_an_entry_stands_below_it(entry: str, value: str | None) 
     found = trail.default_below(said)
     assert (found[0] if found else None) == value
     assert found is None or found[1].text.lower().strip("(").startswith("default")
+
+
+DIFFERS = "The exit status is 0 when the files are the same, 1 when they differ, and 2 when there was trouble."
+SHORTER = "An exit status of 0 means no differences, 1 some, 2 trouble."
+ROOMS = "It has 12 rooms, 3 baths and 2 kitchens."
+
+
+@pytest.mark.parametrize(
+    ("question", "number", "text", "headline"),
+    [
+        ("What is the exit status when the files differ?", "0", DIFFERS, ""),
+        ("What is the exit status when the files are the same?", "0", DIFFERS, "0"),
+        ("What does exit status 1 mean?", "0", SHORTER, ""),
+        ("What are the exit codes?", "0", SHORTER, ""),
+        ("What is the exit status on trouble?", "2", SHORTER, "2"),
+        ("How many baths does it have?", "3", ROOMS, "3"),
+        ("What is the default?", "10", "The default is 10, see section 3.", "10"),
+    ],
+)
+def test_a_number_beside_others_is_a_headline_where_the_question_picks_it(
+    question: str, number: str, text: str, headline: str
+) -> None:
+    (sentence,) = likely_sentences.candidates([Passage("1", text)])
+    assert trail.headline(question, best("span", number, "1"), sentence) == headline

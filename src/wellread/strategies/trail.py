@@ -30,6 +30,7 @@ from wellread.questions.kinds import (
     said_at_once,
     tells_default,
     term_asked,
+    wanted,
 )
 from wellread.ranking import evaluator
 from wellread.ranking.answers import Best
@@ -58,6 +59,9 @@ _OPENING = 6  # passages read before looking whether the answer is sure already
 _DEFINED = 0.7  # how sure a sentence is at least that defines a term
 _LISTED, _REACHED = 8, 4  # passages found first, and by the evaluator, whose sentences are ranked by words and meaning
 _BARE = re.compile(r"\b(?:Yes|No)[.,;:!]\s{1,4}\Z")
+_NUMBER = re.compile(
+    r"(?P<beside>(?:[,;]|\b(?:and|or))\s+)?(?<![\w.,:/+-])(?P<value>\d{1,3})(?![\w%]|[.,:/-]\d)[\s`'\")]*(?P<next>\w*|=)"
+)
 _BELOW = 600  # characters of an entry that its default may stand behind
 
 
@@ -334,9 +338,28 @@ def headline(question: str, best: Best[Passage], sentence: Candidate) -> str:
     """The short answer that is told: none above sentences that tell it, no "yes", "no" or side where that would not be safe."""
     compared = best.text if best.kind != "text" and _of_several(question, best.chain) else ""
     if not asks_yes_no(question):
-        return "" if best.kind == "text" else compared if asks_choice(question) else best.text
+        if best.kind == "text" or (wanted(question) != "number" and _one_of_several(question, best.text, sentence.text)):
+            return ""
+        return compared if asks_choice(question) else best.text
     compared = compared if best.kind in ("yes", "no") else ""
     return (said_at_once(sentence.text) or compared).capitalize()
+
+
+def _one_of_several(question: str, number: str, sentence: str) -> bool:
+    """Whether others stand beside a number ("0 if …, 1 if …") and the question has no word of what is said of this one alone."""
+    found = list(_NUMBER.finditer(sentence))
+    mine = next((place for place, one in enumerate(found) if one["value"] == number), None)
+    if mine is None or not any(
+        one["value"] != number and (one["beside"] or one["next"] == found[mine]["next"] != "") for one in found
+    ):
+        return False
+    ends = [*(one.start() for one in found[1:]), len(sentence)]
+    asked = likely_sentences.read(question).content.keys()
+    said = [
+        asked & likely_sentences.read(sentence[one.start() : end]).content.keys() for one, end in zip(found, ends, strict=True)
+    ]
+    alone = said.pop(mine)
+    return not alone or any(words - alone for words in said)
 
 
 def _of_several(question: str, chain: Sequence[Passage]) -> bool:
