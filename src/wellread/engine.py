@@ -18,7 +18,7 @@ from wellread import settings as settings_module
 from wellread.budget import Budget, Limits
 from wellread.core.timeouts import Limiter
 from wellread.core.unicode_safety import encodable
-from wellread.errors import MissingExtra, ModelError, UnknownModel, UsageError, WellreadError, WrongKey
+from wellread.errors import ModelError, UnknownModel, UsageError, WellreadError, WrongKey
 from wellread.parameters import fill, public
 from wellread.parts import NO_MODEL, Parts
 from wellread.privacy import Privacy, in_force
@@ -102,6 +102,11 @@ class Engine:
                 worker.cancel()
                 with suppress(asyncio.CancelledError):
                     await worker
+
+    async def check(self, strategy: str | None = None, params: Mapping[str, object] | None = None) -> None:
+        """Raise what `stream` would before its first event, whatever the question."""
+        async with aclosing(self.stream("?", strategy=strategy, params=params)) as stream:
+            await anext(stream)
 
     async def ask(
         self,
@@ -219,8 +224,6 @@ class Engine:
             raise UsageError(str(problem)) from problem
         except ModelError as problem:
             return problem
-        except MissingExtra:  # the run says what to install
-            return None
         return None
 
     def _strategy(self, name: str, params: Mapping[str, object]) -> Strategy:

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from wellread.core.logins import without_logins
 from wellread.core.unicode_safety import encodable
@@ -63,12 +64,15 @@ class MissingExtra(WellreadError):
 
 
 @contextmanager
-def optional(what: str, extra: str) -> Generator[None]:
-    """Around imports of an optional dependency: where it is not installed, the error names the line that installs it."""
+def optional(what: str, extra: str, *later: str) -> Generator[None]:
+    """Around imports of an optional dependency: where it is not installed, the error names the line that installs it. So it does
+    where packages are not that are imported `later`, when it is too late to be told."""
     try:
         yield
     except ImportError:
         raise MissingExtra(what, extra) from None
+    if not all(map(find_spec, later)):
+        raise MissingExtra(what, extra)
 
 
 class DamagedFile(WellreadError):

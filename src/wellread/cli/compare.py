@@ -69,6 +69,8 @@ async def _compare(
         for name in params:
             if not any(name in known for known in given.values()):
                 raise UsageError(f"none of {', '.join(chosen)} has a parameter {name!r}")
+        for name in chosen:
+            await engine.check(name, given[name])
     for name in chosen:
         note(f"{name} …")
         async with Engine(settings) as engine:

@@ -33,7 +33,7 @@ class Options:
 
 def from_spec(spec: Spec, kit: Parts) -> Model:
     """Anthropic's models, with the key in ANTHROPIC_API_KEY."""
-    with optional(f"anthropic:{spec.argument}", "anthropic"):
+    with optional(f"anthropic:{spec.argument}", "anthropic", "anthropic"):
         from pydantic_ai.profiles.anthropic import anthropic_model_profile
 
         from wellread.models.chat import ChatModel, Tariff, Traits, Where
@@ -60,10 +60,9 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
 
 
 async def _connection(name: str, address: str, key: str) -> Connection:
-    with optional("this model", "anthropic"):
-        from anthropic import AsyncAnthropic
-        from pydantic_ai.models.anthropic import AnthropicModel
-        from pydantic_ai.providers.anthropic import AnthropicProvider
+    from anthropic import AsyncAnthropic
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
 
     from wellread.models.chat import Connection
     from wellread.models.client import Client

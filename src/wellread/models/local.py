@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 from wellread.core import safe_files
 from wellread.core.private_files import at_home
 from wellread.core.processors import available_processors
-from wellread.errors import MissingExtra, ModelError, UsageError, optional
+from wellread.errors import ModelError, UsageError, optional
 from wellread.models import markers
 from wellread.models.tokens import estimate
 from wellread.parameters import Length, Range, fill, param
@@ -107,9 +107,7 @@ class Options:
 
 def from_spec(spec: Spec, kit: Parts) -> Model:
     """A GGUF file run by llama.cpp on this machine; without a path the small SmolLM2."""
-    if find_spec("xllamacpp") is None:
-        raise MissingExtra("a local model", "local")
-    with optional("a local model", "local"):
+    with optional("a local model", "local", "xllamacpp", "openai"):
         from wellread.models.chat import FREE, ChatModel, Traits, Where
 
     options = fill(Options, spec.options, "local")

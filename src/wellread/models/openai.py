@@ -58,7 +58,7 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
     if key == "":
         raise WrongKey(f"openai:{name}", f"set {variable} to your key")
     official, address = not address and base in ("", OFFICIAL), base or OFFICIAL
-    with optional(f"openai:{name}", "openai"):
+    with optional(f"openai:{name}", "openai", "openai"):
         from wellread.models.chat import ChatModel, Tariff, Traits, Where
 
     sold_by, at = ("openai", None) if official else (None, address)
@@ -85,11 +85,10 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
 
 async def connection(name: str, address: str, key: str | None, *, official: bool = False) -> Connection:
     """A client of its own for this event loop; a proxy from the environment is never used for this machine."""
-    with optional("this model", "openai"):
-        from pydantic_ai.models.openai import OpenAIChatModel
-        from pydantic_ai.profiles.openai import OpenAIModelProfile
-        from pydantic_ai.providers.openai import OpenAIProvider
-        from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
     from wellread.models.chat import Connection
     from wellread.models.client import Client
@@ -135,7 +134,7 @@ class OllamaOptions:
 
 def ollama(spec: Spec, kit: Parts) -> Model:
     """Models of an Ollama server: ollama:NAME, the server from OLLAMA_HOST."""
-    with optional(f"ollama:{spec.argument}", "openai"):
+    with optional(f"ollama:{spec.argument}", "openai", "openai"):
         from wellread.models.chat import FREE, ChatModel, Tariff, Traits, Where
 
     options = fill(OllamaOptions, spec.options, "ollama")
