@@ -94,6 +94,12 @@ def test_compare_as_json_with_chosen_strategies(server: WireServer) -> None:
     assert result["runs"][1]["usage"]["input_tokens"] > 0
 
 
+@pytest.mark.parametrize("columns", [80, 120])
+def test_compare_is_as_wide_as_the_terminal_or_as_columns_says(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert {len(line) for line in invoke("compare", QUESTION, "--model", "none").stdout.splitlines()} == {columns}
+
+
 def test_compare_without_a_model_and_without_an_answer() -> None:
     done = invoke("compare", QUESTION, "--json")
     assert [run["strategy"] for run in json.loads(done.stdout)["runs"]] == ["quote"]

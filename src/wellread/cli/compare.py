@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -97,7 +97,7 @@ def _print(answers: list[Answer]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if sys.stdout.isatty() else 140)
+    console = Console(width=shutil.get_terminal_size((140, 24)).columns)
     narrow = console.width < 110
     table = Table(show_lines=True)
     table.add_column("strategy", no_wrap=True)
