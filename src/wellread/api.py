@@ -1,4 +1,4 @@
-"""The Python library for scripts, notebooks and threads: `ask`, `retrieve` and `Index` wait for what the engine does.
+"""Python API for scripts, notebooks and threads: `ask`, `retrieve` and `Index` wait for what the engine does.
 
 Their keywords are settings for one call; what is not given is as the settings file and the environment say.
 """

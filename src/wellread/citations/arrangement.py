@@ -1,5 +1,5 @@
-"""Sentences as names, numbers and words in their places; and numbers that follow from those of a passage: an age from two years,
-a century from a year, a rounded sum."""
+"""Sentences as named entities, numbers and words in their places; and numbers that follow from those of a passage: an age from
+two years, a century from a year, a rounded sum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences of an answer, the passages they cite, and the exact words there that carry them.
+"""Citation check (attribution): the sentences of an answer, the passages they cite, and the exact words there that carry them.
 
 A sentence is carried when it cites passages that hold its names, its numbers and enough of its other
 words, and do not say the opposite. One that only says what the passages do not say needs no carrying.

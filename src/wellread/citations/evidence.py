@@ -1,4 +1,4 @@
-"""The cited passages, read once, and the search for the words in them that carry a sentence."""
+"""Evidence in the cited passages, which are read once: the search for the words in them that carry a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences that say what the material does not say, and the claims that hide behind them.
+"""Abstention: sentences that say what the material does not say, and the claims that hide behind them.
 
 "The material does not say who produced it" claims nothing of the world. "It was made in Rome, but the material does not
 say when" claims something, and that part has to be carried; so does "…, who was his brother" behind the rest.

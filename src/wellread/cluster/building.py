@@ -1,4 +1,4 @@
-"""A build on a Ray cluster, in steps that many machines share. Each takes files of the one before it.
+"""Distributed indexing: a build on a Ray cluster, in steps that many machines share. Each takes files of the one before it.
 
     read     some documents  ─► read/000012.jsonl       passages
     embed    a block of them ─► embedded/000007.parts    with vectors, apart by shard

@@ -1,4 +1,5 @@
-"""The evaluator on a cluster: the pairs of one question go to many actors, and the questions of many users too."""
+"""The evaluator on a cluster (distributed inference): the pairs of one question go to many actors, and the questions of many
+users too."""
 
 from __future__ import annotations
 

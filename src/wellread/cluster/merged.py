@@ -1,4 +1,4 @@
-"""Merging the results of many shards as one index: the same passages in the same order with the same scores.
+"""Merging the results of many shards as one index (scatter and gather): the same passages in the same order with the same scores.
 
 A shard that cannot be reached is left out, and the answer says which share of the passages was searched.
 """

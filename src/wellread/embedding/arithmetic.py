@@ -1,4 +1,4 @@
-"""In which arithmetic the package's own models run: chosen by what the processor has and what is installed.
+"""Quantised inference: in which arithmetic the package's own models run, by what the processor has and what is installed.
 
     block   the shipped file as it is: int8 by block, on any processor
     tensor  int8 by layer, made from the shipped file at its first use: x86_64 with VNNI

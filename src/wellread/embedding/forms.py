@@ -1,4 +1,4 @@
-"""The shipped models in other arithmetic: int8 products over whole layers, or bfloat16 by OpenVINO (extra `fast`).
+"""Quantisation of the shipped models: int8 products over whole layers, or bfloat16 by OpenVINO (extra `fast`).
 
 `MatMulNBits`, as shipped, multiplies block by block. Where a processor sums products of bytes by itself, one product over the
 whole layer is four times as fast, but has one scale for all activations, and a few channels that are much larger than the rest

@@ -1,4 +1,4 @@
-"""Questions with answers and gold passages, from the forms they come in.
+"""Evaluation data sets (HotpotQA, SQuAD, BEIR): questions with answers and gold passages, from the forms they come in.
 
 no name            the questions that come with the library
 FOLDER             corpus.jsonl[.gz] and questions.jsonl[.gz]

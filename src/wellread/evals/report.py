@@ -1,4 +1,4 @@
-"""One page on what was measured, for a colleague: numbers, plots, and the questions that went wrong."""
+"""HTML report of an evaluation, for a colleague: numbers, plots, and the questions that went wrong."""
 
 from __future__ import annotations
 

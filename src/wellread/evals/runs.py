@@ -1,4 +1,4 @@
-"""Running a grid of strategies and parameters over questions: in parallel, resumable, on tape.
+"""Evaluation runs, a grid of strategies and parameters over questions: in parallel, resumable, on tape.
 
 Each cell keeps its results in a file of JSON lines, one line a question, written as soon as it is known.
 A run that was killed goes on where it was; the same command does that by itself. A finished cell is run

@@ -1,4 +1,4 @@
-"""Lookup tables from a name to passages: hashes of ids, documents and titles, sorted, in a memory map.
+"""Hash index from a name to passages: hashes of ids, documents and titles, sorted, in a memory map.
 
 A hash of 64 bits can collide, so every look-up is confirmed against the text by the caller.
 """

@@ -1,4 +1,4 @@
-"""One call of a model while it runs, and what it has used where it does not come to its end."""
+"""Token accounting: one call of a model while it runs, and what it has used where it does not come to its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Providers' errors as ours: which kind, in the provider's own words, and whether trying again helps."""
+"""Error translation, of providers' errors to ours: which kind, in the provider's own words, and whether trying again helps."""
 
 from __future__ import annotations
 

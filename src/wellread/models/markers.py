@@ -1,4 +1,4 @@
-"""Marks of chat templates in the words of others.
+"""Prompt injection by special tokens: marks of chat templates in the words of others.
 
 A server that fills a template takes `<|im_end|>` for the end of a turn wherever it stands, in a document too, and what follows
 it for the words of the system. With a blank after its first sign such a mark is text like any other.

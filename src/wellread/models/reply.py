@@ -1,4 +1,4 @@
-"""One reply on its way from a provider to the caller: thinking taken out, cut at stop sequences.
+"""Streaming of one reply on its way from a provider to the caller: thinking taken out, cut at stop sequences.
 
 Servers that know a model's format send its thinking apart; the others leave it in the text, each family with its own marks. What
 is between the marks must never reach an answer or a parser. Stop sequences are cut here for servers that ignore the parameter.

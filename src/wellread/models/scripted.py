@@ -1,4 +1,4 @@
-"""A model that says what it is told to say: for tests, demonstrations and plugins' own tests."""
+"""A fake model that says what it is told to say: for tests, demonstrations and plugins' own tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers as data: JSON of a given form from any model that can write, with one try at a repair.
+"""Structured output: JSON of a given form from any model that can write, with one try at a repair.
 
 Models that take a schema get it. The form is also told in words, so that the others, and servers that
 accept a schema without keeping to it, answer in the same form.

@@ -1,4 +1,4 @@
-"""Pages over HTTP: politely, within limits, and only from where the guard lets us.
+"""Fetching pages over HTTP: politely (robots.txt), within limits, and only from where the guard lets us.
 
 A fetch that fails raises `ReadError` (or `Blocked`) and leaves nothing open; cancelling one closes its
 connection.

@@ -1,4 +1,4 @@
-"""Reading foreign JSON without trusting its shape: a missing or mistyped field is empty, never a crash."""
+"""Parsing foreign JSON and XML without trusting its shape: a missing or mistyped field is empty, never a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The client of every service that an operator configures: polite, patient, bounded, honest about what went wrong.
+"""HTTP client, with retries, rate limits and timeouts, of every service that an operator configures: polite, patient, bounded,
+honest about what went wrong.
 
 A request waits for its turn at the host, is cut off at a time and a size, is tried again when the
 service asks for patience (obeying Retry-After), and ends as JSON or as a `SourceError` with the

@@ -1,4 +1,4 @@
-"""Below the HTTP clients: layers that are combined.
+"""HTTP transports (proxies, keys, cache, guard) below the clients: layers that are combined.
 
     a service that the operator configured     cache ─► keys ─► network, through the environment's proxies
     an address that a stranger wrote           cache ─► network that the guard watches

@@ -1,4 +1,4 @@
-"""Questions that a program can decide once two values are read: "Which was released first, A or B?".
+"""Comparison questions that a program can decide once two values are read: "Which was released first, A or B?".
 
 The question is taken apart into its two sides, what to ask of each, and which value wins; dates and measures are read out of
 the words that answer. What cannot be taken apart so is no comparison here.

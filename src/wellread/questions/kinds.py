@@ -1,4 +1,5 @@
-"""Kinds of questions that not every phrase out of a passage answers: is it so, what is it, what holds by default."""
+"""Question classification, by kinds that not every phrase out of a passage answers: is it so, what is it, what holds by
+default."""
 
 from __future__ import annotations
 

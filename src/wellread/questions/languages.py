@@ -1,4 +1,4 @@
-"""Which language a question is in, or a whole index, and words without their endings.
+"""Language detection and stemming: which language a question is in, or a whole index, and words without their endings.
 
 Languages are told apart by a linear model over hashed words and letters (training/languages.py): a table with a row of small
 integers for each hash, which loads in a millisecond. Stems and stop words are tantivy's.

@@ -1,5 +1,5 @@
-"""Questions of two steps: two halves ("Which planet has the most moons, and who discovered its largest one?"), or one that
-describes what it asks about instead of naming it ("the capital of the country where the Taj Mahal stands").
+"""Question decomposition in two steps: two halves ("Which planet has the most moons, and who discovered its largest one?"), or
+one that describes what it asks about instead of naming it ("the capital of the country where the Taj Mahal stands").
 
 A description holds a question of its own, "in which country the Taj Mahal stands", and what it asks for in the place of the
 description makes a plain question of the rest. Only forms in which it is plain where the description ends are taken apart.

@@ -1,4 +1,4 @@
-"""Which answer the verdicts speak for, and how sure that is.
+"""Answer selection and calibration: which answer the verdicts speak for, and how sure that is.
 
 Every chain that was judged proposes answers. What speaks for one: how likely the chain is the right one, that it
 answers at all, that the answer is these words or told in these sentences, and how far up its passages stand in the ranking;

@@ -1,4 +1,4 @@
-"""The evaluator's input rows: a question and a chain of passages as tokens, long passages cut to their best window.
+"""The evaluator's input rows (windowing): a question and a chain of passages as tokens, long passages cut to their best window.
 
     [CLS] question [SEP] title. passage [SEP]                                     a passage by itself
     [CLS] question [SEP] title. passage [SEP] title. passage [SEP]                a passage after another

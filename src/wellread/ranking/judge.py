@@ -1,4 +1,4 @@
-"""The evaluator's model at work: questions and chains of passages in, verdicts out.
+"""Inference of the evaluator's model (a cross-encoder that reads spans): questions and chains of passages in, verdicts out.
 
 Rows are built as in training (`inputs`), batched by length and run on onnxruntime, each batch on a thread of its
 own: several small batches side by side are a third faster than one large one shared by the threads. The tokenizer

@@ -1,4 +1,4 @@
-"""Finding passages that only make sense together: a search along paths.
+"""Multi-hop retrieval: a search along paths, for passages that only make sense together.
 
 A question with two steps names its first passage and hides its second. So the evaluator first judges the
 passages of the first list alone; for the best of them new candidates are collected, with the passage

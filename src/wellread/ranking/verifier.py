@@ -1,4 +1,4 @@
-"""The verifier: a small model that reads a sentence beside the passages it cites and says whether they carry it.
+"""Entailment: the verifier is a small model that reads a sentence beside the passages it cites and says whether they carry it.
 
 Rows are built as the evaluator's are (`inputs`), the claim in the question's place. The table of words is the
 evaluator's, too.

@@ -1,4 +1,4 @@
-"""Bytes to text: which encoding a page is really in."""
+"""Charset detection: which encoding a page is really in."""
 
 from __future__ import annotations
 

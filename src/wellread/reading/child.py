@@ -1,4 +1,5 @@
-"""One reading process: the parent's side of it, and how the two speak: a value each, packed, its length in front.
+"""One reading process (sandbox, inter-process communication): the parent's side of it, and how the two speak: a value each,
+packed, its length in front.
 
 Nothing but the fields of that value can come of a frame. The parent reads what a process says that has parsed a stranger's
 document, so there is nothing here that could build other objects, and the size is known before anything is read.

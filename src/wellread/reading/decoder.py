@@ -1,4 +1,5 @@
-"""Parquet, Arrow and ZIM files as JSON lines, decoded in a process of their own: a damaged one may crash it or fill its memory.
+"""Sandboxed decoding of Parquet, Arrow and ZIM files to JSON lines, in a process of its own: a damaged one may crash it or fill
+its memory.
 
 The files are opened by the parent; nothing else can be opened once the process is confined. A file is read as slowly as its
 rows are taken, so that only the time that it computes for some rows is bounded.

@@ -1,4 +1,4 @@
-"""HTML to a small tree of block elements and the runs of text between them.
+"""HTML parser: a page as a small tree of block elements and the runs of text between them.
 
 libxml2 reads the page as a stream of events in linear time; how many there may be, and how deep, is
 decided here. The HTML5 parsers at hand have no such bounds: a few kilobytes of nested formatting tags

@@ -1,4 +1,4 @@
-"""The main text of an HTML page, with title, date, author and language.
+"""Content extraction: the main text of an HTML page, with title, date, author and language.
 
     parse (dom) → choose (mainpart) → write (render); beside it what it says of itself
 

@@ -1,4 +1,4 @@
-"""Which part of a page is its main text.
+"""Boilerplate removal: which part of a page is its main text.
 
 Every run of text has a weight: running prose counts for, links and scraps against. Parts that their names or their shape give
 away as something else are dropped as boilerplate. The node with the largest sum of weights below it is the main part, less

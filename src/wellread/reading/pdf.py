@@ -1,4 +1,4 @@
-"""The text of a PDF with its structure.
+"""PDF parsing: the text of a PDF with its structure.
 
 lines of each page (pdflines) → margins and contents out → headings → blocks (pdfblocks)
 """

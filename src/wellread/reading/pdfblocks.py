@@ -1,4 +1,4 @@
-"""Lines of a PDF to blocks: running heads out, then headings, paragraphs, items, rows of tables, code."""
+"""Layout analysis of PDFs, from lines to blocks: running heads out, then headings, paragraphs, items, rows of tables, code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The child process that reads documents: `bytes in, page out` (or a picture of one), until its parent has no more.
+"""The sandboxed child process that reads documents: `bytes in, page out` (or a picture of one), until its parent has no more.
 
 It is started by `workers`. Before the first document it loads what it needs and gives up the rest: it can
 open no file and no connection, start no process, write nothing, and each document has its own limits on

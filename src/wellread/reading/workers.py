@@ -1,4 +1,4 @@
-"""Documents are read in child processes: what breaks there is one document's failure.
+"""A pool of sandboxed processes that read documents: what breaks there is one document's failure.
 
     Workers.read ─► a free child, or a new one ─► request ─► reply within the time ─► page
                                                      └► none: the child is killed, the document has failed

@@ -1,4 +1,4 @@
-"""The parts of a run as seen through a tape: each asks the tape, which records or replays.
+"""Record and replay of the parts of a run: each asks the tape, which records or replays.
 
 When replaying there is no part behind it; its facts come from the file.
 """

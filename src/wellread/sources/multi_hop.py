@@ -1,4 +1,5 @@
-"""Sources made of others: many asked at once, and `hops=2`, which finds passages that a question leads to only through others.
+"""Federated and multi-hop search, by sources made of others: many asked at once, and `hops=2`, which finds passages that a
+question leads to only through others.
 
 Many are fused by rank, each page once, a failing one reported and skipped. Two steps: the first passages found for "When was the
 founder of Apple born?" name the founder; searching for the question together with what such a passage says finds the passage

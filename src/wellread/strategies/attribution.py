@@ -1,4 +1,4 @@
-"""Numbers for sentences whose writer forgot them, added while the text streams.
+"""Citations for sentences whose writer forgot them, added while the text streams.
 
 A sentence without a marker gets the number of the passage that carries it, if the checker agrees; any
 other sentence passes as it is. Words are passed on as they come: only the few characters around a

@@ -1,4 +1,4 @@
-"""The passages of earlier answers as a source of their own, so that a conversation can come back to them."""
+"""Conversation memory: the passages of earlier answers as a source of their own, so that a conversation can come back to them."""
 
 from __future__ import annotations
 

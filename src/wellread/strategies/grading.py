@@ -1,4 +1,4 @@
-"""Whether passages can help: by a language model's yes or no, or by the evaluator's scores."""
+"""Relevance grading of passages: by a language model's yes or no, or by the evaluator's scores."""
 
 from __future__ import annotations
 

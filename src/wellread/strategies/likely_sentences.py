@@ -1,4 +1,4 @@
-"""Which sentences answer a question, judged without a language model.
+"""Sentence ranking: which sentences answer a question, judged without a language model.
 
 Three signs, each weak alone: how much of the question's content the sentence (with the title it stands
 under) covers, rare words counting more; how near its meaning is to the question's; whether it holds

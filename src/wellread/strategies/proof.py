@@ -1,4 +1,5 @@
-"""A finished answer read once more by the model, beside the passages that it cites: one call, where there is something to ask.
+"""Self-check (LLM as a judge) of a finished answer, which the model reads once more beside the passages that it cites: one call,
+where there is something to ask.
 
 At normal effort it is asked about the sentences that the program's own check is not sure of, at high effort about all that
 passed as well, and at both about marked inferences. What the check is sure is not carried stays marked whatever the model says.

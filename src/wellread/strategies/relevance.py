@@ -1,4 +1,4 @@
-"""How much passages have to do with a question: by a re-ranker, by meaning, or by shared words."""
+"""Re-ranking of passages by what they have to do with a question: by a re-ranker, by meaning, or by shared words."""
 
 from __future__ import annotations
 

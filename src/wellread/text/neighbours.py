@@ -1,4 +1,4 @@
-"""One place, one passage: what strategies show and cite under one number.
+"""One place, one passage, by merging neighbours: what strategies show and cite under one number.
 
 Passages of one document stand together, where the first of them stood; those that follow each other under the same
 heading on the same page are joined to one, so that a document is not two sources for what is one place in it. A

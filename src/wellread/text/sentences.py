@@ -1,4 +1,4 @@
-"""Where sentences start and end, in prose and Markdown, in one pass and without a model.
+"""Sentence segmentation: where sentences start and end, in prose and Markdown, in one pass and without a model.
 
 Blocks first (paragraphs, headings, list items, table rows, code), then stops within each block. A stop
 ends a sentence unless the words around it say otherwise: an abbreviation, an initial, a lower-case

@@ -1,4 +1,4 @@
-"""Cutting documents into passages of bounded size that know their place: the one splitter.
+"""Chunking of documents into passages of bounded size that know their place: the one splitter.
 
 A heading begins a passage and stays with what follows it; a page of a PDF ends one, so that a passage has one heading
 path and begins on one page. Inside of that passages are cut at blocks, else at sentences (code: at lines), else at words.

@@ -1,4 +1,4 @@
-"""Results that are remembered by how much text they were made of: a count alone lets a few long texts fill the memory."""
+"""Memoisation by how much text results were made of: a count alone lets a few long texts fill the memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens of a sentence: content words (stemmed), names, numbers, negations, as far as a program can see them.
+"""Tokenisation and stemming of a sentence: content words, names, numbers, negations, as far as a program can see them.
 
 Case, diacritics and inflection are folded away, numbers have one spelling ("1,000", "1000" and
 "one thousand" are equal), scripts without blanks between words count by pairs of characters.

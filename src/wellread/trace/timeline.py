@@ -1,5 +1,5 @@
-"""A trace as a story: where the time and the tokens went, what was found, what became of it; as a page and, for those who collect
-them, as an OpenTelemetry trace: one span for the run, one for each step that took time.
+"""Tracing, a run as a story: where the time and the tokens went, what was found, what became of it; as a page
+and, for those who collect them, as an OpenTelemetry trace: one span for the run, one for each step that took time.
 
 It is made of a run's events, live or from the file of a trace (`--trace`) or a recording (`--record`). Spans are exported when
 `OTEL_EXPORTER_OTLP_ENDPOINT` (or its variant for traces) is set; the exporter reads this and the other usual variables itself.
