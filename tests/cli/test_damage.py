@@ -107,6 +107,21 @@ def test_doctor_says_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("openai:x", "openai:x: set OPENAI_API_KEY to your key"),
+        ("openai:x@http://127.0.0.1:9/v1", "cannot reach http://127.0.0.1:9/v1"),
+        ("ollama:x", "cannot reach http://127.0.0.1:9"),
+        ("gpt-x", "unknown model 'gpt-x'"),
+    ],
+)
+def test_doctor_finds_a_model_that_cannot_be_asked(model: str, words: str) -> None:
+    done = run("doctor", WELLREAD_MODEL=model, OLLAMA_HOST="127.0.0.1:9")
+    assert done.returncode == 1
+    assert words in next(line for line in done.stdout.splitlines() if line.startswith("✗ language model: "))
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("sources = 3", "sources must be a list, not 3"),

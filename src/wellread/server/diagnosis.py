@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import socket
@@ -17,7 +18,6 @@ from wellread import plugins
 from wellread import settings as settings_module
 from wellread.core import keychain
 from wellread.errors import DamagedFile, WellreadError
-from wellread.net.address import name_and_address
 from wellread.parameters import fill, public
 from wellread.plugins import parse_spec
 from wellread.server import database
@@ -129,21 +129,21 @@ def _keys(settings: Settings) -> Iterator[Finding]:
 
 
 def _model(settings: Settings) -> Iterator[Finding]:
-    from wellread.models.default import default_spec
+    from wellread.parts import Parts
 
+    kit = Parts(settings)
+    if (named := kit.model_spec()) is None:
+        without = "no language model: quote answers without one"
+        yield Finding("note", without, "set a provider's key, start Ollama, or use --model local")
+        return
     try:
-        named = settings.model or default_spec(settings_module.with_keys(os.environ, settings.keys))
-        address = name_and_address(parse_spec(named).argument)[1] if named else ""
-    except WellreadError:
-        return
-    if named is None:
-        yield Finding(
-            "note", "no language model: quote answers without one", "set a provider's key, start Ollama, or use --model local"
-        )
-        return
-    yield Finding("ok", f"language model: {public(named)}")
-    if address:
-        yield _server("model server", address)
+        kit.model()
+        if "@" in named or named.startswith("ollama:"):  # a server of one's own; a vendor hears of no check
+            asyncio.run(kit.ready())
+    except WellreadError as problem:
+        yield Finding("problem", f"language model: {problem}", "or name another one: the setting model, or --model")
+    else:
+        yield Finding("ok", f"language model: {public(named)}")
 
 
 def _sources(settings: Settings) -> Iterator[Finding]:
