@@ -196,6 +196,22 @@ def test_a_shard_is_stemmed_in_the_language_of_everything_that_was_read(tmp_path
     assert any(text.startswith("The old houses") for text in alone)
 
 
+@pytest.mark.slow
+def test_a_shard_that_was_stopped_while_it_laid_its_words_aside_is_made_again(tmp_path: Path) -> None:
+    work, place, how = Place(tmp_path / "work"), Place(tmp_path / "made"), InputOptions(unreadable=[])
+    source = write_documents(tmp_path / "notes", 20)
+    counts = [steps.read(work, number, part, how).passages for number, part in enumerate(parts([str(source)], how))]
+    about, make = About("words-64", 64, "notes"), ("words", WordEmbedder)
+    pieces = of_shard([steps.embed(work, block, 1, about, make).pieces for block in steps.blocks(counts)], 0)
+    steps.assemble(work, place, 0, pieces, True, "en")
+    (tmp_path / "work/assembled/000000.json").unlink()
+    for held in (tmp_path / "work/words").rglob("held"):
+        held.write_bytes(b"")  # begun, but not written
+    entry = steps.assemble(work, place, 0, pieces, True, "en")
+    (told,) = steps.share_words(work, place, [entry])
+    assert set(told.beside) > set(entry.beside)
+
+
 pytest.importorskip("ray")
 
 

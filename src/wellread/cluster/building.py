@@ -207,6 +207,7 @@ def assemble(work: Place, place: Place, number: int, pieces: Mapping[int, Piece]
             with attempt:
                 asyncio.run(build_index(home, feed, options))
         shard.write_beside(home, feed.ordinals())
+        work.remove(f"{_COUNTED}/{name}")  # an interrupted run's own may be of other segments, and half written
         with work.made(f"{_COUNTED}/{name}") as aside:
             shard.copy_words(home, aside)
         entry = entry_of(home, name)
