@@ -100,6 +100,17 @@ def test_info(name: str) -> None:
     ]
 
 
+def test_the_lines_of_an_info_paragraph_with_references_are_joined() -> None:
+    told = "   When the lamp is out, look at the other ways of light in\n"
+    told += "this house, of which there are many in each of its rooms (*note\n"
+    told += "Matches: Other light.) and go on with what you did before the whole\nlamp went out."
+    node = f"\x1f\nFile: lamp.info,  Node: Oil,  Up: Top\n\nOil\n***\n\n{told}\n"
+    (block,) = read(node, "lamp.info").blocks[1:]
+    assert block.text.endswith(
+        "of which there are many in each of its rooms (see Matches.) and go on with what you did before the whole lamp went out."
+    )
+
+
 def test_the_commands_of_an_info_manual_are_entries() -> None:
     node = "\x1f\nFile: lamp.info,  Node: Oil,  Up: Top\n\nOil\n***\n\n -- Command: light\n     Light the lamp with the match.\n"
     assert said(read(node, "lamp.info"))[1:] == [("entry1", "Command: light: Light the lamp with the match.")]

@@ -76,6 +76,22 @@ def test_paragraphs_of_books_and_indented_prose_are_joined_and_code_is_not() -> 
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("lines", "joined"),
+    [
+        ("The keeper lists the lamps of the whole house by 'lamps\n-print', and writes them down.", True),
+        ("Each evening he asks the house for its lamps by 'lamps\n--all --brief' and writes all of them down.", True),
+        ("  The keeper wrote down the wind each evening before bed;\nhowever, not the cloud, of which he had seen enough.", True),
+        ("   The keeper wrote down the wind each evening before he\nwent to bed, and then he used the command", True),
+        ("-a  All the lamps of the house, in the order of rooms.\n-b  Those that burn.", False),
+        ("The keeper wrote down all of these each single evening:\n-w  the wind\n-c  the cloud", False),
+        ("He wrote down the wind of every single evening and then\n- the cloud", False),
+    ],
+)
+def test_a_line_that_was_wrapped_may_begin_with_a_sign(lines: str, joined: bool) -> None:
+    assert said(f"Plain.\n\n{lines}\n\nEnd.")[1] == ("paragraph", lines.strip().replace("\n", " ") if joined else lines)
+
+
 def test_lines_without_blanks_are_joined_without_one() -> None:
     text = "灯台守は毎晩、寝る前に風と雲のことを帳面に書き留めた。それは\n十一年の間続いたのである。"
     assert said(text) == [("paragraph", text.replace("\n", ""))]

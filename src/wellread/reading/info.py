@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from textwrap import dedent
 
@@ -33,9 +34,9 @@ def _of_node(node: str) -> Iterator[Block]:
     head, _, body = node.removeprefix("\n").partition("\n")
     if not head.startswith("File: ") or "Node: " not in head or _INDEX in body:
         return
-    text = _NOTE.sub(_see, body.partition(_MENU)[0])
-    for block in blocks_of(text, _RULES):
-        yield from _finer(block) if block.kind == "paragraph" else (block,)
+    for block in blocks_of(body.partition(_MENU)[0], _RULES):
+        said = replace(block, text=_NOTE.sub(_see, block.text))  # in lines that are joined: what is left out has line ends
+        yield from _finer(said) if block.kind == "paragraph" else (said,)
 
 
 def _see(note: re.Match[str]) -> str:

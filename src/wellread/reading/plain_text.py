@@ -23,7 +23,8 @@ _NUMBERED = re.compile(
 _CAPITALS = re.compile(r"(?=(?:[^A-Z]*[A-Z]){4})[A-Z0-9][A-Z0-9 ,:&/()'\"+-]{2,58}[A-Z0-9)?!:]")
 _OUTLINE = re.compile(r"(#{1,4}|\*{1,4})[ \t]+(\w.{0,100}?)[ \t#*:]*")
 _UNSPACED_BREAK = re.compile(rf"(?<={UNSPACED_CLASS})\n(?={UNSPACED_CLASS})")  # no blank there when lines are joined
-_LIST = re.compile(r"[-*•|>#+]")
+_LIST = re.compile(r"[-*•#+]\s|[|>]")
+_SIGN = re.compile(r"[-*•#+]")
 _COLUMNS = re.compile(r"\S {3,}\S")
 _OVERSTRUCK = re.compile(r"[^\n]\x08")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
@@ -164,14 +165,22 @@ def unwrapped(paragraph: str) -> str:
     lines = dedent(paragraph).split("\n")
     indented = lines[0].startswith(" ")  # the first line of a paragraph in a book
     body = lines[1:] if indented else lines
-    if len(lines) < 2 or any(line[:1] in " \t" or _LIST.match(line) or len(line) > _LINE for line in body):
+    if len(lines) < 2 or any(line[:1] in " \t" or len(line) > _LINE for line in body) or _lists(lines):
         return paragraph
     if sum(map(_width, lines[:-1])) / len(lines[:-1]) < _FULL:
         return paragraph
     columns = sum(bool(_COLUMNS.search(line.strip())) for line in lines)
-    if columns * 2 > len(lines) or (paragraph[:1] in " \t" and not _is_said(lines)):
+    if columns * 2 > len(lines) or (paragraph[:1] in " \t" and not indented and not _is_said(lines)):
         return paragraph
     return _UNSPACED_BREAK.sub("", "\n".join(line.strip() for line in lines)).replace("\n", " ")
+
+
+def _lists(lines: Sequence[str]) -> bool:
+    """Whether lines begin items. "-print" that is wrapped begins a line as well, but had no room in the line above it."""
+    widest, signed = max(map(len, lines)), _SIGN.match(lines[0])
+    return any(map(_LIST.match, lines)) or any(
+        _SIGN.match(line) and (signed or len(f"{above} {line.split(maxsplit=1)[0]}") <= widest) for above, line in pairwise(lines)
+    )
 
 
 def _width(line: str) -> int:
