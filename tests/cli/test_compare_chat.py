@@ -97,7 +97,9 @@ def test_compare_as_json_with_chosen_strategies(server: WireServer) -> None:
 @pytest.mark.parametrize("columns", [80, 120])
 def test_compare_is_as_wide_as_the_terminal_or_as_columns_says(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert {len(line) for line in invoke("compare", QUESTION, "--model", "none").stdout.splitlines()} == {columns}
+    done = invoke("compare", QUESTION, "--model", "none").stdout
+    assert {len(line) for line in done.splitlines()} == {columns}
+    assert "searches 1 " in done or columns > 100  # figures stand under the name where there is little room
 
 
 def test_compare_without_a_model_and_without_an_answer() -> None:
@@ -210,6 +212,8 @@ def test_a_refusal_shows_what_is_near_and_an_answer_how_sure_it_is() -> None:
     assert refused.exit_code == 3
     assert "Nearest, may answer it:" in refused.stdout
     assert "To try: " in refused.stdout
+    assert refused.stderr.startswith("Only the small encyclopaedia in the package was searched.")
+    assert refused.stderr.count("\n") == 1  # a terminal breaks it where that is needed
     answered = invoke("ask", QUESTION, "--model", "none", "--effort", "low")
     assert " sure, 0." in answered.stdout
     body = json.loads(invoke("ask", "What is the capital of Mongolia?", "--model", "none", "--effort", "low", "--json").stdout)
@@ -269,21 +273,23 @@ def test_what_an_answer_has_begun_goes_on_while_somebody_types() -> None:
         assert process.stdout.read().split("\n") == ["asked second", "", "went on", ""]
 
 
-def test_ctrl_c_at_the_prompt_ends_the_conversation_at_once() -> None:
-    """On a pseudo-terminal: only there somebody can press it before a question."""
+@pytest.mark.parametrize(("key", "status", "told"), [("c", 130, b"\r\nwellread: stopped\r\n"), ("d", 0, b"\r\n")])
+def test_ctrl_c_and_ctrl_d_at_the_prompt_end_the_conversation_at_once(key: str, status: int, told: bytes) -> None:
+    """On a pseudo-terminal: only there somebody can press them before a question."""
     main, terminal = pytest.importorskip("pty").openpty()
     listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     command = [sys.executable, "-c", f"{listening}; from wellread.cli.main import main; main()", "chat", "--model", "none"]
     process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
     try:
         seen = b""
         while not seen.endswith(b"? "):
             seen += os.read(main, 1024)
         time.sleep(1)  # what is pressed before the line is read, a moment after the prompt, is heard with it
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        process.send_signal(signal.SIGINT) if key == "c" else os.write(main, b"\x04")
+        assert process.wait(20) == status
+        assert os.read(main, 1024).replace(b"\x1b[?2004l\r", b"").removeprefix(b"^C") == told
     finally:
         process.kill()
         process.wait()
-        os.close(terminal)
         os.close(main)

@@ -96,9 +96,14 @@ class Conversation:
 
 
 def _lines(prompt: str) -> Iterator[str]:
-    with suppress(EOFError):
+    try:
         while (line := input(prompt).strip()) != "/quit":
             yield line
+    except (EOFError, KeyboardInterrupt) as left:
+        if prompt:
+            note("")  # what comes next has a line of its own
+        if isinstance(left, KeyboardInterrupt):
+            raise
 
 
 @contextmanager
