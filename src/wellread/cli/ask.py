@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EXIT: dict[Outcome, int] = {"answered": 0, "partial": 0, "exhausted": 0, "unsure": 3, "failed": 1}
 WIDER = (
-    "Only the small encyclopaedia in the package was searched. Search more with --source wikipedia,\n"
+    "Only the small encyclopaedia in the package was searched. Search more with --source wikipedia, "
     "--source files:FOLDER or --source index:FOLDER; all kinds: wellread plugins sources"
 )
 _REPORT_SECONDS = 1800.0

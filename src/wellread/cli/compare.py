@@ -107,7 +107,7 @@ def _print(answers: list[Answer]) -> None:
     for answer in answers:
         figures = _figures(answer)
         if narrow:
-            under = "\n".join(f"{value} {heading}" for heading, value in zip(FIGURES, figures, strict=True))
+            under = "\n".join(f"{heading} {value}" for heading, value in zip(FIGURES, figures, strict=True))
             table.add_row(f"{answer.strategy}\n[dim]{under}[/]", _words(answer))
         else:
             table.add_row(answer.strategy, _words(answer), *figures)
