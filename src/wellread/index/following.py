@@ -32,6 +32,7 @@ from wellread.index.progress import Progress, silent
 from wellread.net.address import is_of_own_network
 from wellread.reading import workers
 from wellread.reading.documents import MAX_FILE, opened
+from wellread.text.places import is_web
 from wellread.text.split import Splitting
 from wellread.types import Document, Original, OriginalState, Passage
 
@@ -206,7 +207,7 @@ def find_original(folder: Path, content: Manifest, document: str, roots: Sequenc
     """
     entries = ledger.load(folder, content.read)
     entry = next((one for name, one in entries.items() if encodable(name) == document and not one.table), None)
-    if entry is None or inputs.is_page(entry.name):
+    if entry is None or is_web(entry.name):
         return Original("none")
     known = recorded_paths(content.origin) if roots is None else roots
     paths = [path for root in known if (path := _inside(root, entry.name)) is not None]
@@ -234,7 +235,7 @@ def _said(origin: Mapping[str, str]) -> Recorded | None:
 
 
 def _is_public(name: str) -> bool:
-    if inputs.is_page(name):
+    if is_web(name):
         return not is_of_own_network(urlsplit(name).hostname or "")
     return name.startswith("hf:") or name.endswith((".zim", ".urls"))
 

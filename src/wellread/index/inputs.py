@@ -25,6 +25,7 @@ from wellread.errors import IndexFault, ReadError, UsageError, optional, os_erro
 from wellread.protocols import PageReader
 from wellread.reading import decoder, workers
 from wellread.reading.kinds import is_decoration
+from wellread.text.places import is_web
 from wellread.text.split import Splitting, part_id, split
 from wellread.text.split import passages as of_page
 from wellread.types import Document, Page, Passage
@@ -94,8 +95,8 @@ class Item:
 
 def items(name: str, follow_links: bool, names: Names) -> Iterator[Item]:
     """Lists files, tables and pages of one input."""
-    if is_page(name) or name.startswith("hf:"):
-        yield Item(name, "page" if is_page(name) else "table")
+    if is_web(name) or name.startswith("hf:"):
+        yield Item(name, "page" if is_web(name) else "table")
         return
     root = at_home(name)
     if not root.exists():
@@ -119,7 +120,7 @@ def parts(inputs: Sequence[str], how: InputOptions, documents: int = 64, most: i
     found: list[tuple[Item, ...]] = []
     names, before = Names(), set[Item]()
     for text in inputs:
-        if is_page(text) or text.startswith("hf:"):
+        if is_web(text) or text.startswith("hf:"):
             raise UsageError(f"{text} cannot be read in parts: make a data set of it first (wellread dataset create)")
         some = [item for item in items(lasting(text), how.follow_links, names) if item not in before]
         before.update(some)
@@ -133,18 +134,14 @@ def origin(inputs: Sequence[str], how: InputOptions) -> str:
     parts: list[str] = []
     for text in inputs:
         path = Path(text)
-        known = not is_page(text) and path.is_file()
+        known = not is_web(text) and path.is_file()
         parts.append(f"{text} ({path.stat().st_size} bytes)" if known else text)
     return encodable(f"{', '.join(parts)}; {how.splitting.tokens} tokens, overlap {how.splitting.overlap}")
 
 
-def is_page(text: str) -> bool:
-    return text.startswith(("http://", "https://"))
-
-
 def lasting(name: str) -> str:
     """A name that means the same from any folder."""
-    return name if is_page(name) or name.startswith("hf:") else str(at_home(name).absolute())
+    return name if is_web(name) or name.startswith("hf:") else str(at_home(name).absolute())
 
 
 def is_table(file: Path) -> bool:
@@ -173,7 +170,7 @@ def addresses(file: Path) -> list[str]:
         lines = safe_files.content(file, _LONGEST_LIST).decode("utf-8-sig").splitlines()
     found = [one for line in lines if not line.lstrip().startswith("#") for one in line.split()]
     for one in found:
-        if not is_page(one):
+        if not is_web(one):
             raise IndexFault(f"{file}: {one[:200]!r} is no address of a page (http:// or https://)")
     return found
 

@@ -23,6 +23,7 @@ from wellread.plugins import parse_spec
 from wellread.server import database
 from wellread.server import options as server_options
 from wellread.settings import Settings
+from wellread.text.places import is_web
 
 EXTRAS = {
     "openai": ("openai",),
@@ -149,7 +150,7 @@ def _model(settings: Settings) -> Iterator[Finding]:
 def _sources(settings: Settings) -> Iterator[Finding]:
     for text in (*settings.sources, *([settings.fallback] if settings.fallback else [])):
         argument = parse_spec(text).argument
-        if argument.startswith(("http://", "https://")):
+        if is_web(argument):
             yield _server(f"source {public(text)}", argument)
         elif argument.startswith("ray://"):
             yield _deployed("source index:ray://", argument.removeprefix("ray://"), evaluators=False)

@@ -19,7 +19,7 @@ from wellread.protocols import Embedder, Parts, Source, trained
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.hits import web_address, without_headings
 from wellread.text.lexicon import STOPWORDS, UNSPACED_CLASS
-from wellread.text.places import about
+from wellread.text.places import about, is_web
 from wellread.text.split import Splitting, passages
 from wellread.text.words import fold, stem
 from wellread.types import Hit, Hits, Page, Passage, Query, Spec
@@ -164,10 +164,10 @@ async def passages_of(reading: Awaitable[Page | None], document: str = "") -> tu
 
 def _addresses(argument: str) -> list[str]:
     """Addresses from the spec, or from a list of them."""
-    from wellread.index.inputs import addresses, is_page
+    from wellread.index.inputs import addresses
 
     try:
-        named = not argument or is_page(argument)
+        named = not argument or is_web(argument)
         parts = re.split(r",(?=\s*https?://)", argument) if named else addresses(at_home(argument))
     except IndexFault as problem:
         raise UsageError(f"urls: {argument} is neither an address nor a file of addresses: {problem}") from None
