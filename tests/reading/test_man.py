@@ -90,6 +90,7 @@ def test_strings_and_characters() -> None:
     assert said('.ds Np wick trimmer\nThe \\*(Np, \\*(L"so called\\*(R"\\*(--here.\n') == [
         ("paragraph", 'The wick trimmer, "so called"--here.')
     ]
+    assert said(".tr \\(is'\n.tr \\(if`\\(pd\"\nSay \\(iflamp\\(is.\n") == [("paragraph", "Say `lamp'.")]
     assert said("\\('e \\(:a \\[u2026] \\N'65' \\(rs \\e \\(-> \\s-1SMALL\\s0 \\f(CWcode\\fP \\*[unknown]x") == [
         ("paragraph", "é ä … A \\ \\ → SMALL code x")
     ]

@@ -20,6 +20,8 @@ _CONDITION = re.compile(
     r"""\s*(!?)([nteov](?=[\s\\.'])|'[^']*'[^']*'|"[^"]*"[^"]*"|[dr]\s+\S+|[^\s\\]*(?:\\[^{\s][^\s\\]*)*)\s*(.*)$""", re.DOTALL
 )
 _STRING = re.compile(r"\\\*(?:\((..)|\[([^\]]{1,60})\]|(.))")
+_SPECIAL = re.compile(r"\\\(..")
+_SHOWN_AS = re.compile(rf"({_SPECIAL.pattern})([^\\\s])")  # of .tr: makeinfo's pages write \(if for an opening quote
 _LONGEST_STRING = 500
 _LONGEST_CHAIN = 50  # conditions one after the other in a line; each of them copies what follows it
 _HOLDING = frozenset({"n", "o", "\\n(.g", "\\n[.g]", "1"})  # conditions, on a terminal by groff; of what is computed none
@@ -38,6 +40,7 @@ class Requests:
     def __init__(self) -> None:
         self.defined: set[str] = set()
         self._strings = dict(_STRINGS)
+        self._shown = dict[str, str]()  # characters by what is shown in their place
         self._else = False  # whether an .el is meant
         self._chain = 0  # conditions that were followed on one line
 
@@ -54,6 +57,8 @@ class Requests:
                 self._keep(rest, more=name.startswith("as"))
             elif name in {"if", "ie", "el"}:
                 self._decide(name, rest, waiting)
+            elif name == "tr":
+                self._shown.update(_SHOWN_AS.findall(rest))
             elif name != "\\}":
                 self._chain = 0
                 yield self._put_in(line.replace("\\}", ""))
@@ -76,6 +81,8 @@ class Requests:
         self._strings[name] = ((self._strings.get(name, "") if more else "") + value)[:_LONGEST_STRING]
 
     def _put_in(self, line: str) -> str:
+        if self._shown:
+            line = _SPECIAL.sub(lambda found: self._shown.get(found[0], found[0]), line)
         if "\\*" not in line:
             return line
         return _STRING.sub(lambda found: self._strings.get(found[1] or found[2] or found[3], ""), line)
