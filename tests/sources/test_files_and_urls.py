@@ -54,6 +54,15 @@ async def test_what_cannot_be_read_is_told(build: Build, folder: Path) -> None:
     assert "picture" not in hits.failures[0]  # nobody expects text in it
 
 
+async def test_pages_that_only_lead_to_another_are_not_searched_and_nothing_is_missing(build: Build, tmp_path: Path) -> None:
+    """makeinfo writes one for each anchor of a manual in HTML."""
+    leads = "<meta http-equiv='Refresh' content='0; url=bread.html#oven'><p>The sourdough you look for is at <a>oven</a>.</p>"
+    (tmp_path / "oven.html").write_text(f"<html><head><title>Oven</title>{leads}</html>")
+    (tmp_path / "bread.html").write_text("<html><title>Bread</title><p>The sourdough was baked in a stone oven.</p></html>")
+    hits = await build(f"files:{tmp_path}?meaning=no").search(Query("sourdough"))
+    assert ([hit.document for hit in hits], getattr(hits, "failures", ())) == (["bread.html"], ())
+
+
 async def test_compressed_documents_and_texts_without_an_ending_are_read(build: Build, tmp_path: Path) -> None:
     (tmp_path / "oven.8.gz").write_bytes(gzip.compress(b".TH OVEN 8\n.SH NAME\noven \\- bakes the sourdough\n"))
     (tmp_path / "README").write_text("The sourdough is fed at noon.")

@@ -37,7 +37,7 @@ def read(document: Document, allowance: Allowance = OWN_FILE) -> Page:
         raise
     except Exception as error:  # parsers have failures that nobody has listed; each is its document's
         raise ReadError(url, f"the document is broken ({type(error).__name__})") from error
-    if not page.blocks:
+    if not page.blocks and page.kind != "pointer":  # which has nothing to say, and nothing is missing
         raise ReadError(url, "there is no text to read on the page")
     return replace(page, passages=passages(page.blocks))
 

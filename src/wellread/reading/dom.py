@@ -261,7 +261,9 @@ class _Builder(Target):
     def _note(self, tag: str, attributes: Mapping[str, str]) -> None:
         facts = self.facts
         if tag == "meta":
-            name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
+            name = (
+                attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or attributes.get("http-equiv")
+            )
             if name and attributes.get("content"):
                 facts.metas.setdefault(name.lower(), attributes["content"])
         elif tag == "html":

@@ -165,6 +165,7 @@ def _node_text(node: Node) -> str:
 
 
 _NOT_LETTERS = re.compile(r"\W+")
+_LEADS_ON = re.compile(r"\s*\d\s*[;,]\s*url\s*=", re.IGNORECASE)  # at once to another page
 _LARGE = 3_000  # characters of markup
 _MORE = 3  # times as many words make a generous reading the better one
 _SCANT = 100  # words; with fewer, structured data may know better
@@ -175,6 +176,8 @@ def extract(html: str, url: str = "", name: str = "") -> Page:
     local = url.startswith("file:")
     tree = parse(html)
     page, body = _read(tree, url, local)
+    if local and _words(page.blocks) < _SCANT and _LEADS_ON.match(tree.facts.metas.get("refresh", "")):
+        return Page(url, page.title, (), kind="pointer")  # as makeinfo writes one for each anchor of a manual
     found = _of_body(body, page.blocks) if body else page.blocks
     # a page of a manual that is nothing but navigation is none the less read well
     if _words(found) < _SCANT and len(html) > _LARGE and not (tree.runs and is_manual(tree, local=local)):
