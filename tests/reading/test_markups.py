@@ -116,6 +116,14 @@ def test_the_commands_of_an_info_manual_are_entries() -> None:
     assert said(read(node, "lamp.info"))[1:] == [("entry1", "Command: light: Light the lamp with the match.")]
 
 
+def test_the_first_term_of_an_info_table_may_stand_right_below_what_leads_to_it() -> None:
+    node = "\x1f\nFile: lamp.info,  Node: Oil,  Up: Top\n\nOil\n***\n\n"
+    node += "   The lamp has these\noptions:\n'c'\n     Clear the glass.\n'w'\n     Trim the wick.\n"
+    assert said(read(node, "lamp.info"))[1:] == [
+        ("paragraph", "The lamp has these options:"), ("entry1", "'c': Clear the glass."), ("entry1", "'w': Trim the wick."),
+    ]  # fmt: skip
+
+
 def test_lists_inside_of_what_an_info_manual_says_of_a_term() -> None:
     node = """
 File: lamp.info,  Node: Oil,  Up: Top

@@ -19,6 +19,7 @@ _NOTE = re.compile(r"(\(?)\*([Nn])ote\s+([^:]{1,200}?)(?:::|:\s*(?:\([^)]{1,100}
 _OF_CODE = frozenset("(){};=")
 _BRACED = frozenset("{};")
 _BULLET = re.compile(r"[*•-]\s+|\d{1,3}\.\s+|[A-Za-z][.)]\s+")
+_QUOTES = "'‘`"  # makeinfo's, around terms
 _RULES = "*=-."  # of headings, as makeinfo writes them
 _INDENT = 5  # of examples, quotations and what is said of a term
 
@@ -60,6 +61,10 @@ def _finer(block: Block) -> Iterator[Block]:
             outer = [line.strip().removeprefix("-- ") for line in group]  # as "Command: detach" is marked
             continue
         inner, above, outer = list(group), outer, []
+        led = 1 + max((place for place, line in enumerate(above) if line.endswith(":")), default=-1)
+        if above[led:] and above[led][0] in _QUOTES:  # terms right below what leads to them
+            yield from _outer(above[:led])
+            above = above[led:]
         said = " ".join(line.strip() for line in inner)
         if above and _BULLET.match(above[0]):
             yield from _outer([*above, said])
