@@ -128,10 +128,10 @@ async def test_nor_does_anything_private_leave_in_a_follow_up(strategy: str, hop
 async def test_nor_in_a_conversation_at_the_terminal_or_in_a_plain_search() -> None:
     web, notes = Service([WEB], everything=True), Shelf([PRIVATE], name="files:notes", everything=True)
     talk = Conversation(Settings(effort="low", model="none", hops=2, sources=("a", "b")), {})
-    talk.kit._parts |= {("sources", "a"): notes, ("sources", "b"): web}
+    talk.engine.kit._parts |= {("sources", "a"): notes, ("sources", "b"): web}
     await talk.ask(QUESTION, Display())
     await talk.ask("And what is the password?", Display())
-    async with Engine(talk.settings, kit=talk.kit) as engine:
+    async with Engine(talk.engine.settings, kit=talk.engine.kit) as engine:
         await engine.search(QUESTION)
     assert any(SECRET in query.text for query in notes.asked), "the second step was taken"
     assert any(TOLD in query.text for query in web.asked), "for public passages, there too"
