@@ -85,6 +85,8 @@ def test_a_sentence_that_holds_the_answer_too_replaces_the_other_of_its_passage(
     assert trail._joined([moons], answer, moons) == [moons]
     elsewhere = likely_sentences.candidates([URANUS])[0]
     assert trail._joined([rings], answer, elsewhere) == [rings, elsewhere]
+    (usage,) = likely_sentences.candidates([Passage("usage", "```\nmoons [-h] PLANET, Saturn unless one is named\n```", "Usage")])
+    assert trail._joined([rings], answer, usage) == [rings], "code is no sentence beside another"
 
 
 @pytest.mark.anyio

@@ -42,7 +42,7 @@ from wellread.strategies import likely_sentences, lookup
 from wellread.strategies.likely_sentences import Candidate
 from wellread.text.places import bare_title, mentions
 from wellread.text.quoting import with_what_it_names
-from wellread.text.sentences import sentences
+from wellread.text.sentences import FENCE, sentences
 from wellread.types import Hit, Passage
 
 # How sure the whole is, from the log-odds of the two readers; fitted on questions set aside. The last is lower than the fit: a
@@ -143,8 +143,9 @@ def _agreeing(answers: Sequence[Best[Passage]], fitting: likely_sentences.Scored
 
 
 def _joined(carried: list[Candidate], best: Best[Passage], fitting: Candidate) -> list[Candidate]:
-    """The sentences with the one that fits best: in the place of another of its passage if it holds the answer too."""
-    if any((one.passage.id, one.start) == (fitting.passage.id, fitting.start) for one in carried):
+    """The sentences with the one that fits best, unless that is code: in the place of another of its passage if it holds the
+    answer too."""
+    if FENCE.match(fitting.text) or any((one.passage.id, one.start) == (fitting.passage.id, fitting.start) for one in carried):
         return carried
     holds = best.text.casefold() in fitting.text.casefold()
     same = [place for place, one in enumerate(carried) if one.passage.id == fitting.passage.id]
