@@ -273,22 +273,47 @@ def test_what_an_answer_has_begun_goes_on_while_somebody_types() -> None:
         assert process.stdout.read().split("\n") == ["asked second", "", "went on", ""]
 
 
-@pytest.mark.parametrize(("key", "status", "told"), [("c", 130, b"\r\nwellread: stopped\r\n"), ("d", 0, b"\r\n")])
-def test_ctrl_c_and_ctrl_d_at_the_prompt_end_the_conversation_at_once(key: str, status: int, told: bytes) -> None:
-    """On a pseudo-terminal: only there somebody can press them before a question."""
+LISTENING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\nfrom wellread.cli.main import main\n"
+ASKING = """
+import asyncio
+from wellread.cli import main, show
+
+async def ask():
+    with show.display() as display:
+        print(await show.consent(display)("wikipedia", "Ada", "it is private"))
+
+main.commands = lambda loaded: lambda words: asyncio.run(ask())
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "prompt", "key", "status", "told"),
+    [
+        ("main()", b"? ", None, 130, b"\r\nwellread: stopped"),
+        ("main()", b"? ", b"\x04", 0, b"\r\n"),
+        (f"{ASKING}main.main()", b"[y/N]", None, 130, b"wellread: stopped"),
+        (f"{ASKING}main.main()", b"[y/N]", b"yes\n", 0, b"True"),
+        (f"{ASKING}main.main()", b"[y/N]", b"\n", 0, b"False"),
+        (f"{ASKING}main.main()", b"[y/N]", b"\x04", 0, b"False"),
+    ],
+    ids=["ctrl-c", "ctrl-d", "ctrl-c where a query may leave", "yes", "no", "ctrl-d where a query may leave"],
+)
+def test_what_is_pressed_where_somebody_is_asked_is_heard_at_once(
+    program: str, prompt: bytes, key: bytes | None, status: int, told: bytes
+) -> None:
+    """On a pseudo-terminal: only there somebody can press it."""
     main, terminal = pytest.importorskip("pty").openpty()
-    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    command = [sys.executable, "-c", f"{listening}; from wellread.cli.main import main; main()", "chat", "--model", "none"]
-    process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal)
+    command = [sys.executable, "-c", LISTENING + program, "chat", "--model", "none"]
+    process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env={**os.environ, "COLUMNS": "200"})
     os.close(terminal)
     try:
         seen = b""
-        while not seen.endswith(b"? "):
+        while prompt not in seen:
             seen += os.read(main, 1024)
         time.sleep(1)  # what is pressed before the line is read, a moment after the prompt, is heard with it
-        process.send_signal(signal.SIGINT) if key == "c" else os.write(main, b"\x04")
+        process.send_signal(signal.SIGINT) if key is None else os.write(main, key)
         assert process.wait(20) == status
-        assert os.read(main, 1024).replace(b"\x1b[?2004l\r", b"").removeprefix(b"^C") == told
+        assert told in os.read(main, 4096)
     finally:
         process.kill()
         process.wait()

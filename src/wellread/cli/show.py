@@ -37,15 +37,15 @@ def consent(display: Display) -> Consent | None:
         return None
 
     async def ask(source: str, query: str, why: str) -> bool:
-        import typer
-
+        loop, typed = asyncio.get_running_loop(), asyncio.Event()
         display.__exit__()
+        loop.add_reader(sys.stdin, typed.set)  # a thread that reads cannot be stopped, and would take the next line
         try:
-            note(f"{source} is to be asked: {query}\nIt was not sent yet: {why}.")
-            return await asyncio.to_thread(typer.confirm, "Send it as it is?", err=True)
-        except typer.Abort:
-            return False
+            note(f"{source} is to be asked: {query}\nIt was not sent yet: {why}.\nSend it as it is? [y/N]")
+            await typed.wait()
+            return sys.stdin.readline().strip().lower() in ("y", "yes")
         finally:
+            loop.remove_reader(sys.stdin)
             display.__enter__()
 
     return ask
