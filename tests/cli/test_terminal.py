@@ -91,7 +91,7 @@ def test_a_comparison_leaves_room_for_the_answers() -> None:
     lines = seen("compare", "Who discovered Titan?", "--effort", "low")
     assert widest(lines) <= 80
     assert any("Titan was discovered by Christiaan Huygens on 25 March" in line for line in lines)
-    assert any("1 search" in line for line in lines)
+    assert any("searches 1 " in line for line in lines)
 
 
 def test_a_table_that_is_too_wide_is_several(tmp_path: Path) -> None:
