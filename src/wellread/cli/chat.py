@@ -154,8 +154,8 @@ def _turn(talk: Conversation, line: str, loop: asyncio.AbstractEventLoop) -> Non
         say("")
 
 
-def _append(file: Path, text: str) -> None:
-    with os_errors(WellreadError, f"{file}: the conversation cannot be kept"), file.open("a", encoding="utf-8") as out:
+def _append(file: Path, text: str, error: type[WellreadError] = WellreadError) -> None:
+    with os_errors(error, f"{file}: the conversation cannot be kept"), file.open("a", encoding="utf-8") as out:
         out.write(text)
 
 
@@ -163,10 +163,7 @@ def _read(file: Path | None) -> list[tuple[str, str]]:
     if file is None:
         return []
     if not file.exists():
-        try:
-            _append(file, "")  # a wrong path is told before the first question, not after its answer
-        except WellreadError as problem:
-            raise UsageError(str(problem)) from None
+        _append(file, "", UsageError)  # a wrong path is told before the first question, not after its answer
         return []
     try:
         kept = safe_files.content(file, _MOST).decode()
