@@ -47,6 +47,12 @@ async def test_yes_is_told_where_the_passage_says_so_at_once() -> None:
 
 
 @pytest.mark.slow
+async def test_a_sentence_that_tells_whether_it_is_so_has_what_stands_around_it() -> None:
+    answer = await asked("Can plugins be written in unmanaged C++?")
+    assert answer.text == f"{MANUAL[0].text} [1]"
+
+
+@pytest.mark.slow
 async def test_a_definition_is_the_sentence_that_gives_it() -> None:
     answer = await asked("What is a key file?")
     assert answer.citations[0].quote.startswith("A key file is a file that holds a second key.")

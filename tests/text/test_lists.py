@@ -8,7 +8,7 @@ from wellread.text.quoting import leans_back, surrounded, with_context, with_wha
 
 STEPS = "To restart it, do this:\n\n1. Stop the server.\n2. Start it again.\n\nThat is all there is."
 BULLETS = "You need:\n- a key,\n  which is in the hall\n- a lamp\nThen go on."
-HOOKS = "It has two hooks:\n\ninit: called at the start\n\nclean up: called at the end\n\nThere are no more, we promise."
+HOOKS = "It has two hooks:\n\ninit: called at the start\n\nclean  up: called at the end\n\nThere are no more, we promise."
 CODE = "Run this command:\n\n```\nmake clean\nmake all\n```\n\nIt takes a minute."
 
 
@@ -19,18 +19,20 @@ CODE = "Run this command:\n\n```\nmake clean\nmake all\n```\n\nIt takes a minute
         (BULLETS, "You need:", "You need:\n- a key,\n  which is in the hall\n- a lamp"),
         (CODE, "Run this command:", "Run this command:\n\n```\nmake clean\nmake all\n```"),
         (STEPS, "That is all there is.", STEPS),
-        (HOOKS, "It has two hooks:", "It has two hooks:\n\ninit: called at the start\n\nclean up: called at the end"),
+        (HOOKS, "It has two hooks:", "It has two hooks:\n\ninit: called at the start\n\nclean  up: called at the end"),
+        (HOOKS, "It has two hooks:\n\ninit: called at the start", HOOKS.rpartition("\n\n")[0]),  # told with its first entry alone
+        (BULLETS, "You need:\n- a key,\n  which is in the hall\n- a lamp\nThen go on.", BULLETS),
         ("It says: yes. No more.", "It says: yes.", "It says: yes."),
         ("What it is:\n\nA thing.", "What it is:", "What it is:"),
     ],
 )
 def test_what_a_colon_leads_to_belongs_to_it(text: str, first: str, whole: str) -> None:
-    assert text[: with_what_follows(text, text.index(first) + len(first))] == whole
+    assert text[: with_what_follows(text, text.index(first), text.index(first) + len(first))] == whole
 
 
 def test_a_list_without_end_is_cut() -> None:
     text = "All of them:\n" + "".join(f"- item {number}\n" for number in range(500))
-    end = with_what_follows(text, len("All of them:"))
+    end = with_what_follows(text, 0, len("All of them:"))
     assert 0 < end <= len("All of them:") + 900
     assert text[:end].rsplit("\n", 1)[1].startswith("- item ")
 

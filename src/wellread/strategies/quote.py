@@ -33,7 +33,7 @@ from wellread.parameters import Count, Share, param
 from wellread.questions import comparisons
 from wellread.questions.comparisons import Comparison, Value
 from wellread.questions.followups import references, understand
-from wellread.questions.kinds import to_be_told
+from wellread.questions.kinds import asks_yes_no, to_be_told
 from wellread.questions.languages import NAMES
 from wellread.questions.two_parts import Described, described, halves, resolved, stand_alone
 from wellread.run import Run
@@ -232,7 +232,7 @@ class Quote(Recipe[QuoteParams]):
             return await unsure(run, _too_unsure(reached[-1].trail.passages[0][0], sure), sure, near)
         parts = [(part, part.sentences[: self.params.max_sentences]) for part in (*reached, *reading.led)]
         sentences = [
-            _in_context(one) if not part.text and (to_be_told(part.asked.text) or leans_back(one.text)) else one
+            _in_context(one) if not part.text and (_in_sentences(part.asked.text) or leans_back(one.text)) else one
             for part, some in parts
             for one in some
         ]
@@ -341,8 +341,15 @@ def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:
     whole, told = places(one.passage for one in chosen), list[str]()
     for one in chosen:
         text = one.passage.text
-        told.append(quoted(text[one.start : with_what_follows(text, one.end)], f"[{run.number(whole[one.passage.id])}]"))
+        told.append(
+            quoted(text[one.start : with_what_follows(text, one.start, one.end)], f"[{run.number(whole[one.passage.id])}]")
+        )
     return one_after_another(told)
+
+
+def _in_sentences(question: str) -> bool:
+    """Whether a question is answered by sentences where nothing else is: instructions, reasons, and what is so or not."""
+    return to_be_told(question) or asks_yes_no(question)
 
 
 def _in_context(one: Candidate) -> Candidate:
@@ -369,7 +376,7 @@ def nearest(
             start, end = best.start, best.end
         start, end = with_context(passage.text, start, end)
         most = _SHOWN[min(place, len(_SHOWN) - 1)]
-        near = Near(passage, *surrounded(passage.text, start, with_what_follows(passage.text, end), most))
+        near = Near(passage, *surrounded(passage.text, start, with_what_follows(passage.text, start, end), most))
         words = frozenset(likely_sentences.read(near.words).content)
         if all(len(words & said) < _SAME * min(len(words), len(said)) for _, said in found):
             found.append((near, words))

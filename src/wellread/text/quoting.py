@@ -12,8 +12,9 @@ from wellread.text.markers import markers, rounded
 from wellread.text.sentences import FENCE, paragraphs, sentences, statements
 
 ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·]|\d{1,3}[.)]|[a-z][.)])[ \t]+\S")
-_ENTRY = re.compile(r"[^\s:]{1,40}(?: [^\s:]{1,30}){0,3}:[ \t]+\S")  # a term with what it means
+_ENTRY = re.compile(r"[^\s:]{1,40}(?: {1,2}[^\s:]{1,30}){0,3}:[ \t]+\S")  # a term with what it means
 _INDENTED = re.compile(r"(?: {2,}|\t)\S")
+_LEADS = re.compile(r":[ \t]*(?=\n|\Z)")
 _LONGEST = 900  # characters
 _WORD = re.compile(r"\w+")
 _LEANING = frozenset(("it", "its", "such", "that", "these", "they", "this", "those"))
@@ -60,10 +61,15 @@ def one_after_another(quotes: Sequence[str]) -> str:
     return ("\n\n" if apart else " ").join(quotes)
 
 
-def with_what_follows(text: str, end: int) -> int:
-    """Where a sentence ends together with the list, the entries or the code it introduces; the same place where it does not."""
-    if not text[max(0, end - _LONGEST) : end].rstrip().endswith(":"):  # asked of every sentence of a text: no more is looked at
-        return end
+def with_what_follows(text: str, start: int, end: int) -> int:
+    """Where a piece ends together with the list, the entries or the code that its last colon at the end of a line introduces; the
+    same place where there is none."""
+    told = max(end - _LONGEST, start)
+    leads = [line.end() for line in _LEADS.finditer(text, told, end)]
+    return max(end, _introduced(text, leads[-1])) if leads else end
+
+
+def _introduced(text: str, end: int) -> int:
     position, last, fenced, begun = end, end, False, False
     for line in text[end : end + _LONGEST + 1].splitlines(keepends=True):
         position += len(line)
