@@ -19,7 +19,7 @@ from wellread.budget import Budget, Limits
 from wellread.core.timeouts import Limiter
 from wellread.core.unicode_safety import encodable
 from wellread.errors import ModelError, UnknownModel, UsageError, WellreadError, WrongKey
-from wellread.parameters import fill, public
+from wellread.parameters import public
 from wellread.parts import NO_MODEL, Parts
 from wellread.privacy import Privacy, in_force
 from wellread.privacy import search as ask_source
@@ -185,7 +185,7 @@ class Engine:
     ) -> tuple[Strategy, Run]:
         """The strategy and the run it will work on; raises `UsageError` before anything has happened."""
         name = self.strategy(strategy)
-        chosen = self._strategy(name, params)
+        chosen: Strategy = plugins.recipe(name, encodable({**self.settings.params.get(name, {}), **params}))
         model = self.kit.model_spec() if chosen.needs_model else None
         if chosen.needs_model is True and model is None:
             raise UsageError(NO_MODEL)
@@ -225,11 +225,6 @@ class Engine:
         except ModelError as problem:
             return problem
         return None
-
-    def _strategy(self, name: str, params: Mapping[str, object]) -> Strategy:
-        kind = plugins.load("strategies", name)
-        values = encodable({**self.settings.params.get(name, {}), **params})
-        return kind(fill(kind.Params, values, f"strategy {name}"))  # pyright: ignore[reportFunctionMemberAccess]
 
     def _privacy(self, question: str, outside: Environment) -> Privacy:
         return Privacy(question, self.settings.share_private, outside.consent, self.settings.allow_hosts)

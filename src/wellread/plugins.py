@@ -6,7 +6,7 @@ import difflib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, distribution, entry_points
 from typing import Any, Literal, cast
@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from wellread.core.private_files import at_home
 from wellread.core.values import frozen
 from wellread.errors import UsageError
-from wellread.parameters import Parameter, Part, describe, public
+from wellread.parameters import Parameter, Part, describe, fill, public
 from wellread.types import Spec
 
 Kind = Literal["strategies"] | Part
@@ -105,6 +105,12 @@ def known_to(strategy: str, names: Iterable[str]) -> list[str]:
     """Those of these parameters that a strategy has."""
     there = {one.name for one in describe(cast("Any", load("strategies", strategy)).Params)}
     return [name for name in names if name in there]
+
+
+def recipe(name: str, values: Mapping[str, object]) -> Any:
+    """A strategy with these parameters; raises `UsageError` where there is none, or they do not fit."""
+    kind: Any = load("strategies", name)
+    return kind(fill(kind.Params, values, f"strategy {name}"))
 
 
 def load(kind: Kind, name: str) -> Callable[..., Any]:

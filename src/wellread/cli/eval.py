@@ -18,7 +18,7 @@ from wellread.cli.feeds import ticking
 from wellread.cli.terminal import note, say, say_json
 from wellread.core.private_files import cache_folder
 from wellread.errors import UsageError
-from wellread.parameters import fill, public
+from wellread.parameters import public
 
 if TYPE_CHECKING:
     from wellread.evals.data import Question
@@ -132,8 +132,7 @@ def _grid(strategies: list[str], params: list[str]) -> list[Cell]:
             cells.append(Cell(strategy, dict(zip(names, combination, strict=True))))
     for cell in cells:
         if cell.strategy != "retrieval":  # wrong values are found before the first run
-            kind: Any = plugins.load("strategies", cell.strategy)
-            fill(kind.Params, cell.params, f"strategy {cell.strategy}")
+            plugins.recipe(cell.strategy, cell.params)
     return cells
 
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from wellread import plugins
 from wellread import settings as settings_module
 from wellread.core import keychain
 from wellread.errors import DamagedFile, WellreadError
-from wellread.parameters import fill, public
+from wellread.parameters import public
 from wellread.plugins import parse_spec
 from wellread.server import database
 from wellread.server import options as server_options
@@ -85,8 +85,7 @@ def _settings() -> Finding:
     try:
         settings = settings_module.load()
         for name, values in settings.params.items():
-            kind: Any = plugins.load("strategies", name)
-            fill(kind.Params, values, f"strategy {name}")
+            plugins.recipe(name, values)
         server_options.load(settings, {})
     except WellreadError as problem:
         return Finding("problem", f"settings: {problem}", f"correct {path} or the WELLREAD_* variable")
