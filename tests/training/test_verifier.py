@@ -166,11 +166,11 @@ def test_every_step_runs(data_folder: Path, tiny_minilm: Path, tmp_path: Path) -
 
 
 def test_labelled_claims_of_one_passage_are_on_one_side() -> None:
-    from training.verifier.prepare import part_of
+    from training.verifier.prepare import fold_of
 
     rows = [{"claim": f"{claim}", "passages": [{"text": f"passage {number}"}]} for number in range(60) for claim in range(3)]
     parts = {}
     for row in rows:
-        parts.setdefault(row["passages"][0]["text"], set()).add(part_of(row))
+        parts.setdefault(row["passages"][0]["text"], set()).add(fold_of(row))
     assert all(len(found) == 1 for found in parts.values())
-    assert set().union(*parts.values()) == {"report", "fit", "train"}
+    assert set().union(*parts.values()) == {0, 1, 2, 3, 4}

@@ -59,11 +59,11 @@ def _as_written(prepared: Prepared, one: Mapping[str, Any]) -> Case:
     return Case(prepared.texts(one["passages"]), (Claim(true, True), *made))
 
 
-def people_said(prepared: Prepared) -> dict[str, list[Case]]:
-    """The labelled claims to choose and fit on, by set: nothing is trained on them."""
+def people_said(prepared: Prepared, fold: int) -> dict[str, list[Case]]:
+    """The labelled claims of a fold, by set: nothing is trained on them where it is left out."""
     found: dict[str, list[Case]] = {}
     for one in prepared.labelled:
-        if one["part"] == "fit":
+        if one["fold"] == fold:
             case = Case(prepared.texts(one["passages"][:4]), (Claim(one["claim"], one["carried"], None),))
             found.setdefault(one["set"], []).append(case)
     return found
@@ -72,10 +72,10 @@ def people_said(prepared: Prepared) -> dict[str, list[Case]]:
 class Drawer:
     """Draws cases for ever. Written ones come in rounds, so that each is seen as often as every other."""
 
-    def __init__(self, prepared: Prepared, seed: int) -> None:
+    def __init__(self, prepared: Prepared, seed: int, leave: int = 0) -> None:
         self._prepared, self._rng = prepared, random.Random(seed)
         self._written = [one for one in prepared.written if not one["aside"]]
-        self._labelled = [one for one in prepared.labelled if one["part"] == "train"]
+        self._labelled = [one for one in prepared.labelled if one["fold"] != leave]
         self._waiting: list[Mapping[str, Any]] = []
         self._people: list[Mapping[str, Any]] = []
 

@@ -21,6 +21,7 @@ from training.verifier.cases import load, people_said, set_aside
 from training.verifier.curves import curve
 from training.verifier.export import mean
 from training.verifier.network import WORDS
+from training.verifier.prepare import FIT
 from training.verifier.train import TOKENIZER, agreement, said_of
 
 
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     runs = {path.name: load_weights(path) for path in options.runs}
     tried = {**runs, "mean": mean([*runs.values()])} if len(runs) > 1 else runs
     prepared, builder = load(options.prepared), Builder(load_tokenizer(TOKENIZER))
-    people, aside = people_said(prepared), set_aside(prepared)
+    people, aside = people_said(prepared, FIT), set_aside(prepared)
     worth: dict[str, float] = {}
     for name, weights in tried.items():
         state = {key: torch.from_numpy(value).to(device, kind) for key, value in weights.items()} | {WORDS: words}

@@ -1,8 +1,8 @@
 """Step 4: how much the verifier and the share of a sentence that its passages hold count; minutes on two cores.
 
-    python -m training.verifier.fit --data ../shared/data --model MODEL [--least -0.05] [--output FILE]
+    python -m training.verifier.fit --data ../shared/data --model MODEL [--read OTHER] [--least 0.1] [--output FILE]
 
-Logistic regression on the labelled claims that are kept for it (`prepare.part_of`), those that the vetoes and the form leave
+Logistic regression on the labelled claims that are kept for it (`prepare.fold_of`), those that the vetoes and the form leave
 to the verifier; every set counts the same, and in it carried claims as much as the others. Between two shares of the carried
 ones lies what a language model is asked about. Writes `verifier.json`, and prints what thresholds near `--least` would give.
 """
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from training.evaluator.data import read_rows
-from training.verifier.prepare import part_of
+from training.verifier.prepare import FIT, fold_of
 
 from wellread.citations.check import weighed
 from wellread.ranking.judge import WORDS
@@ -85,12 +85,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--least", type=float, default=-0.05, help="the score from which on a claim is carried")
+    parser.add_argument("--read", type=Path, help="who reads the claims, where the model was trained on them")
+    parser.add_argument("--least", type=float, default=0.1, help="the score from which on a claim is carried")
     parser.add_argument("--output", type=Path, help=f"instead of {FITTED} beside the model")
     options = parser.parse_args(arguments)
-    verifier = Verifier(options.model)
+    verifier = Verifier(options.read or options.model)
     claims = {name: read_rows(options.data / f"claims/{name}.jsonl.gz") for name in SETS}
-    sets = [[read(row, verifier) for row in rows if part_of(row) == "fit"] for rows in claims.values()]
+    sets = [[read(row, verifier) for row in rows if fold_of(row) == FIT] for rows in claims.values()]
     fitted = fit(sets)
     for least in np.linspace(-0.5, 0.5, 11):
         print(f"{least:+.1f}", *(round(balanced(rows, scores(rows, fitted), least), 4) for rows in sets))

@@ -34,6 +34,7 @@ QUESTIONS = {
 PLAIN = {"docs_faq": 900, "kde_handbooks": 900, "gnome_help": 300, "libreoffice_help": 600, "gimp_help": 300, "medquad": 900,
          "contracts": 500, "covid_faq": 300, "pubmedqa": 500, "mtrag": 300}  # fmt: skip
 ASIDE = 8  # one in so many
+REPORT, FIT = 0, 1  # folds of the labelled claims
 _OTHERS = 8  # answers to other questions on the same passages that are kept
 _NAMES = 4000
 _NAME = re.compile(r"(?<![\w'’.-])[A-Z][a-zà-ÿ]{3,}(?![\w-])")
@@ -153,10 +154,9 @@ def sentences(written: Sequence[Told], data: Path, kept: Collected) -> list[dict
     ]
 
 
-def part_of(row: Mapping[str, Any]) -> str:
-    """Of a labelled claim, by its first passage: `report` is for the report alone, `fit` to choose and to fit on."""
-    chance = int(hashlib.sha256(str(row["passages"][0]["text"]).encode()).hexdigest(), 16) % 5
-    return {0: "report", 1: "fit"}.get(chance, "train")
+def fold_of(row: Mapping[str, Any]) -> int:
+    """Of a labelled claim, by its first passage, which fifth it is in: `REPORT` is for the report alone, `FIT` to fit on."""
+    return int(hashlib.sha256(str(row["passages"][0]["text"]).encode()).hexdigest(), 16) % 5
 
 
 def labelled(data: Path, kept: Collected) -> list[dict[str, Any]]:
@@ -167,12 +167,12 @@ def labelled(data: Path, kept: Collected) -> list[dict[str, Any]]:
             "claim": row["claim"],
             "carried": row["label"] == "carried",
             "partly": row["label"] == "partly",
-            "part": part_of(row),
+            "fold": fold_of(row),
             "passages": [kept.number(f"claims:{one['title']}:{one['text']}", one) for one in row["passages"]],
         }
         for path in sorted((data / "claims").glob("*.jsonl.gz"))
         for row in read_rows(path)
-        if part_of(row) != "report"
+        if fold_of(row) != REPORT
     ]
 
 

@@ -31,6 +31,7 @@ from training.verifier.cases import MIXES, Drawer, Prepared, load, people_said, 
 from training.verifier.claims import Case
 from training.verifier.curves import area, curve
 from training.verifier.network import WORDS, deepened, initial, losses, total, verify
+from training.verifier.prepare import FIT
 
 from training import mpnet
 
@@ -53,6 +54,7 @@ class Recipe:
     workers: int = 5
     shrink: int = 1  # divides the cases in a step
     mix: str = "even"
+    leave: int = FIT  # the fold of labelled claims that is not trained on; 0: all are but those for the report
 
 
 class Batches(IterableDataset[Batch]):
@@ -64,7 +66,7 @@ class Batches(IterableDataset[Batch]):
 
     def __iter__(self) -> Iterator[Batch]:
         worker = get_worker_info()
-        drawer = Drawer(self._prepared, self._recipe.seed * 1000 + (worker.id if worker else 0))
+        drawer = Drawer(self._prepared, self._recipe.seed * 1000 + (worker.id if worker else 0), self._recipe.leave)
         builder = Builder(load_tokenizer(TOKENIZER))
         for _ in itertools.count():
             yield builder.batch(drawer.step(self._mix))
@@ -122,7 +124,7 @@ def train(
     batches = Batches(prepared, recipe)
     loader = DataLoader(batches, None, num_workers=recipe.workers, prefetch_factor=4 if recipe.workers else None)
     aside, builder = set_aside(prepared), Builder(load_tokenizer(TOKENIZER))
-    people = people_said(prepared)
+    people = people_said(prepared, recipe.leave or FIT)
     begun = looked = time.monotonic()
     rows = 0
     for step, batch in enumerate(loader):
@@ -172,18 +174,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ("seed", int),
         ("workers", int),
         ("shrink", int),
+        ("leave", int),
     ):
         parser.add_argument(f"--{name}", type=kind)
     parser.add_argument("--mix", choices=MIXES, help="what a step is made of")
     parser.add_argument("--deepen", type=int, default=1, help="how often each layer of the start stands in the model")
     options = parser.parse_args(arguments)
-    given = {name: getattr(options, name) for name in ("steps", "rate", "dropout", "seed", "workers", "shrink", "mix")}
+    given = {name: getattr(options, name) for name in ("steps", "rate", "dropout", "seed", "workers", "shrink", "leave", "mix")}
     recipe = replace(Recipe(seconds=options.seconds), **{name: value for name, value in given.items() if value is not None})
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     state = started(options.start)
     if options.words:
         state[WORDS] = torch.from_numpy(read_minilm(options.words)[WORDS])
-    model = Evaluator(initial(deepened(state, options.deepen), recipe.seed)).to(device)
+    model = Evaluator(initial(deepened(state, options.deepen), seed=1)).to(device)  # the same in all runs: so these have a mean
     teacher: State | None = None
     if options.teacher:
         start, run = options.teacher
