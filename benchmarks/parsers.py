@@ -190,7 +190,7 @@ PARSERS: dict[str, Parser] = {
     "said at once": questions.said_at_once,
     "defined in a sentence": TERM.defined_in,
     "defined in a passage": lambda text: trail.defined(TERM, [Passage("1", text, "Title", "")]),
-    "list below a sentence": lambda text: quoting.with_what_follows(f"Do this:\n{text}", 8),
+    "list below a sentence": lambda text: quoting.with_what_follows(f"Do this:\n{text}", 0, 8),
     "quotation": lambda text: quoting.quoted(text, "[1]"),
     "what a label names": lambda text: quoting.with_what_it_names(text, len(text) // 2, len(text) // 2 + 9),
     "inert": inert.inert,

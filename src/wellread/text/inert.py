@@ -30,6 +30,7 @@ _MAYBE = re.compile(rf"(?:!|\]|{_NAME}|\]:\s{{0,200}}\S{{0,200}})\Z")
 _UNENDED = re.compile(rf"{_NAME}\Z")
 _TOO_LONG = re.compile(r"&#(?:[xX][0-9a-fA-F]{8}[0-9a-fA-F]*+|[0-9]{8}[0-9]*+);?")  # Python refuses to read thousands of digits
 _LONGEST_TARGET = 2_500  # characters
+_ENDS_TARGET = frozenset(")\n")
 _TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))  # they show words in another order than they stand
 
 
@@ -41,7 +42,10 @@ class Inert:
         self._held = ""
 
     def feed(self, piece: str) -> str:
+        waiting = self._held.startswith("](")  # for the end of a link's target, which is then not looked at piece by piece
         self._held += piece if piece.isascii() else piece.translate(_TURNING)
+        if waiting and len(self._held) < _LONGEST_TARGET and not _ENDS_TARGET.intersection(piece):
+            return ""
         return self._take(final=False)
 
     def close(self) -> str:
