@@ -44,7 +44,7 @@ _ACCENTED = re.compile(
     r"""\\\\|\\([`'^~=."]|[uvHckrdb](?![a-zA-Z]))\s*(?:\{\s*\\?([a-zA-Z])\s*\}|\\?([a-zA-Z])(?![a-zA-Z]*\{))"""
 )
 _KEPT = "\x02"  # around the number of what is put back when everything else is done
-_MATH = re.compile(r"(?<!\\)\$\$?[^$]{1,2000}\$\$?|\\\[.{1,1000}?\\\]|\\\(.{1,1000}?\\\)", re.DOTALL)
+_MATH = re.compile(r"(?<!\\)\$\$?[^$]{1,2000}\$\$?|\\\[(?:[^\\]|\\[^\[]){1,1000}?\\\]|\\\((?:[^\\]|\\[^(]){1,1000}?\\\)")
 
 
 def read_tex(text: str, url: str, name: str = "") -> Page:
