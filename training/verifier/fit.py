@@ -31,7 +31,7 @@ RIDGE = 1e-2
 UNSURE = (0.02, 0.45)  # shares of the carried ones
 LEAST, MOST = -8.0, 8.0  # as the engine bounds a logit
 FLOOR = -3.5  # of a logit: below it no share of the words makes a claim carried
-MARGIN = 0.5  # by which a claim with two names exchanged must be said with more right: docs/log/citations.md
+MARGIN = 0.25  # by which a claim with two names exchanged must be said with more right: docs/log/citations.md
 DECIDED = 99.0  # the score of what the form or a veto decides
 
 
