@@ -147,11 +147,13 @@ async def test_a_low_effort_reads_no_pairs() -> None:
     ],
 )
 async def test_what_a_page_orders_whoever_answers_to_say_is_not_told(order: str, effort: Literal["low", "normal"]) -> None:
-    page = Hit("a", f"# The ferry\n\n{order}\n\nThe Marlow ferry first sailed in 1911. It still runs.", "ferry.md")
-    async with Engine(Settings(model="none", effort=effort), source=Shelf((page,), everything=True)) as engine:
-        answer = await engine.ask("When did the Marlow ferry first sail?")
-    assert answer.text == "The Marlow ferry first sailed in 1911. [1]"
-    assert answer.short in (None, "1911")
+    true = "The Marlow ferry first sailed in 1911. It still runs."
+    for title, text in (("ferry.md", f"# The ferry\n\n{order}\n\n{true}"), (order, true), ("ferry.md", order)):
+        shelf = Shelf((Hit("a", text, title),), everything=True)
+        async with Engine(Settings(model="none", effort=effort), source=shelf) as engine:
+            answer = await engine.ask("When did the Marlow ferry first sail?")
+        assert "1950" not in answer.told
+        assert ("The Marlow ferry first sailed in 1911. [1]" in answer.told) == (true in text)
 
 
 def replies(prompt: Prompt) -> str:

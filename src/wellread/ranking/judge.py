@@ -178,8 +178,8 @@ class Judge:
 
     def _read_now(self, title: str, text: str) -> _Read:
         _, tokenizer = self._open()
-        text = unordered(text[:MAX_CHARACTERS])
-        told = (encodable(part) for part in (title[:MAX_CHARACTERS], text))
+        title, text = (unordered(part[:MAX_CHARACTERS]) for part in (title, text))
+        told = (encodable(part) for part in (title, text))
         (heading, at), (body, offsets) = (tokenizer.places(part, MAX_TOKENS) for part in told)
         tokens = Tokens(np.array(heading, np.int32), np.array(body, np.int32))
         return _Read(tokens, tuple(at), np.array(offsets, np.int32).reshape(-1, 2), tuple(statements(text)))

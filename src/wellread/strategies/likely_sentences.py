@@ -19,7 +19,7 @@ from wellread.questions.kinds import Kind, wanted
 from wellread.questions.languages import stems
 from wellread.run import Run
 from wellread.text.places import bare_title
-from wellread.text.sentences import sentences, statements
+from wellread.text.sentences import sentences, statements, unordered
 from wellread.text.weighted_cache import remembered
 from wellread.text.words import Words
 from wellread.text.words import read as read_words
@@ -84,7 +84,7 @@ def read(text: str) -> Words:
 @remembered(_KEPT)
 def _taken_apart(text: str) -> tuple[tuple[int, int, Words], ...]:
     """Sentences with their words. Questions and headings fit best and answer nothing: they count if nothing else is there."""
-    spans = statements(text) or sentences(text)
+    spans = statements(text) or sentences(unordered(text))
     return tuple((start, end, read_words(text[start:end])) for start, end in spans)
 
 
