@@ -326,6 +326,7 @@ def test_any_text_is_checked_without_error(answer: str, first: str, second: str)
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=120))
+@example("E\xad")
 def test_any_passage_sentence_can_be_quoted(text: str) -> None:
     assume("[" not in text and "`" not in text and "【" not in text and "［" not in text and "\n" not in text)
     for start, end in sentences(text):

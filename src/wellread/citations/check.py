@@ -14,13 +14,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from wellread.citations.contradiction_signs import VETOES, Reading, signs
-from wellread.citations.evidence import LINE, Asked, Evidence, Window, union
+from wellread.citations.evidence import LINE, Asked, Evidence, Window, as_shown, union
 from wellread.citations.missing import told
 from wellread.core.values import frozen
 from wellread.text import lexicon
 from wellread.text import patterns as re
 from wellread.text.amounts import UNITS
-from wellread.text.inert import unescaped
 from wellread.text.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
 from wellread.text.sentences import FENCE, paragraphs, prefix_end
 from wellread.text.words import Words, fold, read
@@ -335,12 +334,6 @@ _ABOUT_A_SENTENCE = re.compile(
 _FRACTION = re.compile(r"\d*[\u00bc-\u00be\u2150-\u215e]\d* ?\w*")  # "5½ mg", with what it counts
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TOGETHER = frozenset(("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"))  # written among Chinese signs
-
-
-def as_shown(text: str) -> str:
-    """The text without its invisible signs and with its entities read: so it is shown, and so it is checked."""
-    text = unicodedata.normalize("NFC", unescaped(text))
-    return text if text.isascii() else "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
 
 
 def is_disguised(sentence: str, passages: Iterable[Passage]) -> bool:

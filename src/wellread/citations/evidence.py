@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -15,6 +16,7 @@ from wellread.citations.missing import about, presumed
 from wellread.text import lexicon
 from wellread.text.amounts import amounts
 from wellread.text.dates import Date, dates_in
+from wellread.text.inert import unescaped
 from wellread.text.markers import rounded, same_address
 from wellread.text.sentences import prefix_end, sentences
 from wellread.text.weighted_cache import remembered
@@ -31,6 +33,12 @@ _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”]+|(?<![\w.+-])[
 _MONTHS = [{month, month[:3], month[:4]} for month in lexicon.MONTHS]
 _ONE_LINE = str.maketrans("\n\t", "  ")
 _QUOTE_MARKS = "\"'“”„‘’«»*_ \t\n"
+
+
+def as_shown(text: str) -> str:
+    """The text without its invisible signs and with its entities read: so it is shown, and so it is checked."""
+    text = unicodedata.normalize("NFC", unescaped(text))
+    return text if text.isascii() else "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
 
 
 class Window(NamedTuple):
@@ -81,7 +89,7 @@ class Source:
         self.counts = around.counts.union(*(words.counts for words in self.words))
         self.acronyms = around.acronyms.union(*(words.acronyms for words in self.words))
         self.around = around.content.keys()
-        self._whole = {self.quotable[start:end]: (start, end) for start, end in reversed(self.spans)}
+        self._whole = {as_shown(self.quotable[start:end]): (start, end) for start, end in reversed(self.spans)}
 
     @cached_property
     def amounts(self) -> set[tuple[str, str]]:
@@ -153,10 +161,8 @@ class Source:
         text, sentence = self.quotable, sentence.translate(_ONE_LINE)
         bare = sentence.strip(_QUOTE_MARKS)
         core = bare.rstrip(".。")
-        if core not in text:  # a part of a sentence starts with a capital letter only in the answer
+        if core not in text and bare not in self._whole:  # a part of a sentence starts with a capital letter only in the answer
             bare, core = bare[:1].lower() + bare[1:], core[:1].lower() + core[1:]
-        if not core or core not in text:
-            return None
         for wanted in dict.fromkeys((sentence, bare, core)):
             if wanted in self._whole:
                 return self._whole[wanted]
