@@ -23,6 +23,7 @@ def test_every_step_runs(data_folder: Path, tiny_minilm: Path, tmp_path: Path, m
     words = ["--words", str(tiny_minilm / "model.onnx")]
     export.main(["--weights", str(tmp_path / "run"), "--output", str(tmp_path / "model"), *words])
     model = tmp_path / "model" / "evaluator.onnx"
+    train.main([*common, "--steps", "1", "--questions", "0", "--quick", "--start", str(model)])
     calibrate.main([*common[:2], "--records", str(tmp_path / "run"), "--model", str(model)])
     calibrated = [*common[:2], "--calibration", str(model.with_name("calibration.json"))]
     figures.main(["--records", str(tmp_path / "run"), *calibrated])

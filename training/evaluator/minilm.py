@@ -23,12 +23,13 @@ Arrays = dict[str, NDArray[np.float32]]
 def read_minilm(path: Path) -> Arrays:
     """The encoder's parameters under BERT's names, as torch keeps them (outputs x inputs)."""
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
-    words = stored["words.codes"].astype(np.float32) * stored["words.scales"]
+    places = stored["positions"].astype(np.float32)
     state: Arrays = {
-        "embeddings.word_embeddings.weight": words,
-        "embeddings.position_embeddings.weight": stored["positions"].astype(np.float32),
-        "embeddings.token_type_embeddings.weight": stored.get("types", np.zeros((2, words.shape[1]), np.float32)),
+        "embeddings.position_embeddings.weight": places,
+        "embeddings.token_type_embeddings.weight": stored.get("types", np.zeros((2, places.shape[1]), np.float32)),
     }
+    if "words.codes" in stored:
+        state["embeddings.word_embeddings.weight"] = stored["words.codes"].astype(np.float32) * stored["words.scales"]
     for name, value in stored.items():
         layer, _, part = name.rpartition(".")
         if part == "codes" and name.startswith("encoder."):

@@ -198,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     stream = stream_from(prepared, recipe, started)
     if options.start:
         earlier = read_minilm(options.start) if options.start.is_file() else load_weights(options.start)
-        if not options.start.is_file():
+        if STEADY not in earlier:  # a table that models share has a file of its own
             earlier[STEADY] = read_minilm(options.base or options.minilm / "model.onnx")[STEADY]
         initial = widened({name: torch.from_numpy(value) for name, value in earlier.items()})
     else:
