@@ -61,7 +61,7 @@ check: setup-dev
 test: check
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not no_cover" --cov=wellread --cov-branch \
 	  --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE)
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m no_cover  # loops, times, whole programs (tests/conftest.py)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m no_cover  # loops and times, which tracing would disturb
 
 COVERAGE ?= 90
 WORKERS ?= 2

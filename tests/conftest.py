@@ -45,25 +45,6 @@ settings.load_profile("patient")
 
 HOMES = itertools.count()
 
-# Tracing takes two thirds of a test's time again. What these reach, others reach too: with them 96 % of the code is, without
-# them 94 %. They run without it.
-HEAVY = """
-    browser/ contracts/ faults/ release/ services/ training/
-    cli/test_ask cli/test_damage cli/test_eval cli/test_hostile_words cli/test_opening cli/test_surroundings cli/test_terminal
-    cluster/test_merged cluster/test_on_ray cluster/test_reshard cluster/test_storage
-    embedding/test_arithmetic embedding/test_wordpiece index/test_growing index/test_hostile index/test_library models/test_client
-    reading/test_bad_pages reading/test_workers replay/test_all_strategies replay/test_cut_off replay/test_strangers
-    server/test_choosing server/test_history server/test_keyring server/test_large_documents server/test_leaving
-    server/test_limits server/test_schema server/test_several strategies/test_smollm test_library
-"""
-UNTRACED = tuple(f"tests/{name}" for name in HEAVY.split())
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.nodeid.startswith(UNTRACED):
-            item.add_marker("no_cover")
-
 
 class _Patient:
     """`sys` for `threading`: Python 3.11 refuses a thread its trace function, which measuring coverage needs, while another

@@ -404,7 +404,6 @@ HOSTILE = {
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("name", "number"), [(name, number) for name, bodies in HOSTILE.items() for number in range(len(bodies))]
 )
