@@ -200,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         earlier = read_minilm(options.start) if options.start.is_file() else load_weights(options.start)
         if STEADY not in earlier:  # a table that models share has a file of its own
             earlier[STEADY] = read_minilm(options.base or options.minilm / "model.onnx")[STEADY]
-        initial = widened({name: torch.from_numpy(value) for name, value in earlier.items()})
+        initial = widened({name: torch.tensor(value) for name, value in earlier.items()})
     else:
         initial = initial_state(read_minilm(options.base or options.minilm / "model.onnx"), recipe.seed)
     model = Evaluator(initial).to(device)
