@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.timing import seconds
 
 from wellread.citations.check import check
+from wellread.citations.evidence import Source
 from wellread.text.sentences import sentences
 from wellread.types import Passage, Sentence
 
@@ -336,6 +337,10 @@ def test_any_passage_sentence_can_be_quoted(text: str) -> None:
         (sentence,) = check(f"{quoted} [1]", {1: Passage("1", text)})
         assert sentence.supported
         assert sentence.citations[0].quote == quoted
+
+
+def test_nothing_is_quoted_by_no_words() -> None:
+    assert Source(Passage("1", "\u2060")).quotation('"') is None
 
 
 MANY = {

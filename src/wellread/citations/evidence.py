@@ -163,7 +163,7 @@ class Source:
         core = bare.rstrip(".。")
         if core not in text and bare not in self._whole:  # a part of a sentence starts with a capital letter only in the answer
             bare, core = bare[:1].lower() + bare[1:], core[:1].lower() + core[1:]
-        for wanted in dict.fromkeys((sentence, bare, core)):
+        for wanted in dict.fromkeys(filter(None, (sentence, bare, core))):
             if wanted in self._whole:
                 return self._whole[wanted]
             # a few words alone may stand anywhere; which place carries them, the window tells better
